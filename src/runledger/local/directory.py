@@ -1,0 +1,255 @@
+"""The only module that touches the operating system's files; a crash model replaces it whole.
+
+Everything is opened relative to a held directory descriptor and never through a symbolic link, so that a link planted
+in ``.run`` cannot lead a write outside. Every refusal of the operating system becomes a ``DiskRefused`` that names the
+path. Names here are single path components.
+"""
+
+from __future__ import annotations
+
+import errno as _errno
+import os
+import stat as _stat
+from typing import NamedTuple
+
+from runledger.errors import DiskRefused, LockUnavailable
+
+__all__ = ["Directory", "File", "Stat"]
+
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+
+
+class Stat(NamedTuple):
+    """What tells one version of a file from the next."""
+
+    ino: int
+    size: int
+    mtime_ns: int
+
+
+def refused(action: str, path: str, error: OSError) -> DiskRefused:
+    """The one translation of an ``OSError``: which path, what was tried, what the system said."""
+    reason = error.strerror or str(error)
+    if error.errno == _errno.ELOOP:
+        reason = "it is a symbolic link, and none is followed here"
+    return DiskRefused(f"cannot {action} {path}: {reason}", path=path, errno=error.errno)
+
+
+class File:
+    """An open file of a ledger. Offsets and sizes are in bytes."""
+
+    __slots__ = ("fd", "path")
+
+    def __init__(self, fd: int, path: str) -> None:
+        self.fd = fd
+        self.path = path
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Up to ``size`` bytes; fewer only at the end of the file."""
+        try:
+            return os.pread(self.fd, size, offset)
+        except OSError as error:
+            raise refused("read", self.path, error) from error
+
+    def pwrite(self, data: bytes, offset: int) -> None:
+        """Write all of ``data``; a short write goes on until the system says why."""
+        try:
+            done = os.pwrite(self.fd, data, offset)
+            while done < len(data):
+                done += os.pwrite(self.fd, data[done:], offset + done)
+        except OSError as error:
+            raise refused("write", self.path, error) from error
+
+    def datasync(self) -> None:
+        """Make the content durable, and the size where it changed."""
+        try:
+            os.fdatasync(self.fd)
+        except OSError as error:
+            raise refused("sync", self.path, error) from error
+
+    def sync(self) -> None:
+        """Make content and metadata durable."""
+        try:
+            os.fsync(self.fd)
+        except OSError as error:
+            raise refused("sync", self.path, error) from error
+
+    def truncate(self, size: int) -> None:
+        try:
+            os.ftruncate(self.fd, size)
+        except OSError as error:
+            raise refused("truncate", self.path, error) from error
+
+    def stat(self) -> Stat:
+        try:
+            s = os.fstat(self.fd)
+        except OSError as error:
+            raise refused("stat", self.path, error) from error
+        return Stat(s.st_ino, s.st_size, s.st_mtime_ns)
+
+    def lock(self, *, shared: bool = False) -> bool:
+        """Take the file's ``flock`` without waiting; False where another open file holds it.
+
+        It belongs to this open file and dies with its last descriptor, which a POSIX record lock does not.
+        """
+        import fcntl
+
+        try:
+            fcntl.flock(self.fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (_errno.EWOULDBLOCK, _errno.EACCES):
+                return False
+            reason = error.strerror or str(error)
+            raise LockUnavailable(
+                f"file locks do not work on {self.path}: {reason}",
+                hint="Keep .run/ on a local file system with working flock().",
+                path=self.path,
+                errno=error.errno,
+            ) from error
+        return True
+
+    def unlock(self) -> None:
+        import fcntl
+
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_UN)
+        except OSError as error:
+            raise refused("unlock", self.path, error) from error
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            fd, self.fd = self.fd, -1
+            os.close(fd)
+
+
+class Directory:
+    """An open directory of a ledger."""
+
+    __slots__ = ("fd", "path")
+
+    def __init__(self, fd: int, path: str) -> None:
+        self.fd = fd
+        self.path = path
+
+    @classmethod
+    def at(cls, path: str) -> Directory | None:
+        """The directory at ``path``, symbolic links in it followed (it is the user's own word); None if missing."""
+        try:
+            return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise refused("open", path, error) from error
+
+    def child(self, name: str, *, create: bool = False) -> Directory | None:
+        """A directory in this one, never through a symbolic link; created private, its name synced."""
+        path = f"{self.path}/{name}"
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            return Directory(os.open(name, flags, dir_fd=self.fd), path)
+        except FileNotFoundError:
+            if not create:
+                return None
+        except OSError as error:
+            if error.errno == _errno.ENOTDIR and self._is_link(name):
+                error = OSError(_errno.ELOOP, os.strerror(_errno.ELOOP))
+            raise refused("open", path, error) from error
+        try:
+            os.mkdir(name, DIRECTORY_MODE, dir_fd=self.fd)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise refused("create", path, error) from error
+        self.sync()
+        return self.child(name)
+
+    def _is_link(self, name: str) -> bool:
+        try:
+            return _stat.S_ISLNK(os.stat(name, dir_fd=self.fd, follow_symlinks=False).st_mode)
+        except OSError:
+            return False
+
+    def open(self, name: str, *, write: bool = False, create: bool = False, exclusive: bool = False) -> File | None:
+        """A regular file; None where it is missing and not to be created. ``exclusive``: it must be new, and a name
+        that is taken raises."""
+        path = f"{self.path}/{name}"
+        flags = (os.O_RDWR if write else os.O_RDONLY) | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        if create:
+            flags |= os.O_CREAT | (os.O_EXCL if exclusive else 0)
+        try:
+            fd = os.open(name, flags, FILE_MODE, dir_fd=self.fd)
+        except FileNotFoundError:
+            if create:
+                raise
+            return None
+        except OSError as error:
+            raise refused("open", path, error) from error
+        if not _stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise DiskRefused(f"cannot use {path}: it is not a regular file", path=path, errno=_errno.EINVAL)
+        return File(fd, path)
+
+    def read(self, name: str, limit: int) -> bytes | None:
+        """The whole of a small file, None where it is missing; more than ``limit`` bytes are refused."""
+        file = self.open(name)
+        if file is None:
+            return None
+        try:
+            data = file.pread(limit + 1, 0)
+            while 0 < len(data) <= limit:
+                more = file.pread(limit + 1 - len(data), len(data))
+                if not more:
+                    break
+                data += more
+        finally:
+            file.close()
+        if len(data) > limit:
+            raise DiskRefused(
+                f"cannot use {self.path}/{name}: it is larger than {limit} bytes", path=f"{self.path}/{name}", errno=_errno.EFBIG
+            )
+        return data
+
+    def stat(self, name: str) -> Stat | None:
+        """Of the name itself, no link followed; None where it is missing."""
+        try:
+            s = os.stat(name, dir_fd=self.fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise refused("stat", f"{self.path}/{name}", error) from error
+        return Stat(s.st_ino, s.st_size, s.st_mtime_ns)
+
+    def names(self) -> list[str]:
+        try:
+            return sorted(os.listdir(self.fd))
+        except OSError as error:
+            raise refused("list", self.path, error) from error
+
+    def rename(self, old: str, new: str) -> None:
+        """Replace ``new`` by ``old`` at once; durable after ``sync``."""
+        try:
+            os.rename(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        except OSError as error:
+            raise refused("rename", f"{self.path}/{old} to {new}", error) from error
+
+    def unlink(self, name: str) -> None:
+        """Remove a name; one that is gone already is no error."""
+        try:
+            os.unlink(name, dir_fd=self.fd)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise refused("remove", f"{self.path}/{name}", error) from error
+
+    def sync(self) -> None:
+        """Make the names in this directory durable."""
+        try:
+            os.fsync(self.fd)
+        except OSError as error:
+            raise refused("sync", self.path, error) from error
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            fd, self.fd = self.fd, -1
+            os.close(fd)

@@ -1,0 +1,165 @@
+"""What is known after the fold of the journal up to some record: the run, the open steps, the settled ones.
+
+A view is plain data. ``fold.advance`` is the only writer; everything that is shown (status, replay, snapshot, verify)
+is read off it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from runledger.record import Failure
+
+__all__ = ["Damage", "Identity", "MarkView", "OpenStep", "Owner", "Run", "Settled", "SprintView", "View"]
+
+
+class Identity(NamedTuple):
+    """What makes two calls the same step. ``scope`` is the run's id, or "" for keys that live for ever."""
+
+    scope: str
+    name: str
+    key: str
+
+
+class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Records that are lost to damage: ``first`` to ``last`` by LSN, where, and what could be read of them.
+
+    ``intents`` is how many of them were intents, ``salvaged`` the identities (name, key) legible in the bad bytes.
+    """
+
+    file: str
+    offset: int
+    first: int
+    last: int
+    reason: str
+    intents: int = 0
+    salvaged: list[tuple[str, str | None]] = []
+
+
+class Owner(msgspec.Struct, omit_defaults=True):
+    """A process that opened the ledger."""
+
+    id: str
+    pid: int
+    start: int
+    boot: str
+    pidns: str
+    host: str
+    since: str
+    program: str = ""
+    commit: str = "durable"
+
+
+class MarkView(msgspec.Struct, omit_defaults=True):
+    """A breadcrumb: when, what, and the data that came with it."""
+
+    at: str
+    label: str
+    data: Raw | None = None
+
+
+class OpenStep(msgspec.Struct, omit_defaults=True):
+    """An intent without an outcome. ``over``: the call ended (``failure`` says how), so that it is in doubt whoever
+    lives; ``lease``: held by an external session until then."""
+
+    lsn: int
+    name: str
+    key: str | None
+    scope: str
+    run: str
+    attempt: int
+    started: str
+    owner: str
+    inputs: str | None = None
+    idempotent: bool = False
+    parent: int | None = None
+    lease: str | None = None
+    nonce: str | None = None
+    code: str | None = None
+    marks: list[MarkView] = []
+    marks_dropped: int = 0
+    checkpoint: int | None = None
+    over: bool = False
+    failure: Failure | None = None
+    damaged: bool = False
+    by: Owner | None = None
+
+
+class Settled(msgspec.Struct, omit_defaults=True):
+    """A step whose outcome is known; ``lsn`` is the outcome's record, ``of`` the intent's."""
+
+    lsn: int
+    of: int
+    name: str
+    key: str | None
+    scope: str
+    run: str
+    attempt: int
+    status: str
+    at: str
+    owner: str
+    started: str = ""
+    inputs: str | None = None
+    result: Raw | None = None
+    file: str | None = None
+    size: int | None = None
+    typed: bool = False
+    unstored: str | None = None
+    reason: str | None = None
+    resolved: bool = False
+    code: str | None = None
+    marks: list[MarkView] = []
+
+
+class SprintView(msgspec.Struct, omit_defaults=True):
+    id: str
+    status: str = "pending"
+    cycles: int = 0
+
+
+class Run(msgspec.Struct, omit_defaults=True):
+    """One run. ``state`` is one of the three words, or ``INVALID`` while the state file says a word that is none of
+    them (``word`` is then what it says). ``document`` is the state file's text that foreign fields are kept from."""
+
+    id: str
+    plan_id: str
+    branch: str = ""
+    declared_branch: bool = False
+    state: str = "RUNNING"
+    word: str | None = None
+    started: str = ""
+    last_activity: str = ""
+    sprints: list[SprintView] = []
+    current: str | None = None
+    total: int = 0
+    completed: int = 0
+    reason: str | None = None
+    failure_sprint: str | None = None
+    failed_at: str | None = None
+    document: str | None = None
+    ours: bool = True
+    committed: int = 0
+    aborted: int = 0
+    last_commit: str | None = None
+
+
+class View(msgspec.Struct, omit_defaults=True):
+    """Everything that the records up to ``lsn`` say. Settled steps are only those that no compaction has folded into
+    the history yet, so that a checkpointed view is bounded by the open steps."""
+
+    ledger: str
+    lsn: int = 0
+    at: str = ""
+    durable: int = 0
+    steps: int = 0
+    run: Run | None = None
+    open: dict[int, OpenStep] = {}
+    settled: dict[Identity, Settled] = {}
+    keys: dict[Identity, int] = {}
+    owners: dict[str, Owner] = {}
+    damage: list[Damage] = []
+    deaths: int = 0
+    torn: int = 0
