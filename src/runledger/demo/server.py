@@ -1,8 +1,8 @@
 """The web server of the outside, a process of its own: ``python -m runledger.demo.server DATABASE WITNESS``.
 
 ``POST /pages`` publishes: each one that arrives is a row, committed before the answer. An ``Idempotency-Key``
-is noted and, as with most services, nothing is made of it. ``GET /pages/<slug>`` is 200 or 404. The first line
-it prints is its port. It leaves when its standard input ends, so it does not outlive whoever started it.
+is noted and, as with most services, nothing is made of it. ``GET /pages/<slug>`` is 200 or 404. It prints its
+port first, and leaves when its standard input ends, so it does not outlive whoever started it.
 """
 
 from __future__ import annotations

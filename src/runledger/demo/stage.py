@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,9 +15,28 @@ from runledger.demo.story import Story
 from runledger.demo.witness import Moment, Witness
 from runledger.demo.world import World
 
-__all__ = ["Stage"]
+__all__ = ["Stage", "Worker"]
 
 STARTS = 40  # of workers, in one demo: a worker that cannot work is not started for ever
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker's process and where what it says is kept."""
+
+    process: subprocess.Popen[str]
+    log: Path
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def words(self) -> str:
+        return self.log.read_text(encoding="utf-8").strip()
+
+    def fate(self) -> str:
+        """For a failure: how it ended and the end of what it said."""
+        return f"worker {self.pid} (exit {self.process.poll()}) said: {self.words()[-600:] or 'nothing'}"
 
 
 @dataclass
@@ -29,55 +49,21 @@ class Stage:
     plan: Plan
     story: Story
     module: str
-    workers: list[subprocess.Popen[str]] = field(default_factory=list)
+    workers: list[Worker] = field(default_factory=list)
     started: int = 0
 
     @property
     def tree(self) -> Path:
         return self.world.tree
 
-    def log(self, number: int) -> Path:
-        """What the worker with this number, counted from 1, had to say."""
-        return self.tree.parent / f"worker-{number}.log"
-
-    def start_worker(self) -> None:
-        self.started += 1
-        if self.started > STARTS:
-            raise DemoError(f"{STARTS} workers and no end; the last one said: {self.last_words()}")
-        with self.log(self.started).open("w", encoding="utf-8") as log:
-            worker = self.crew.start(self.module, str(self.tree), at=self.tree, stdout=log, stderr=log)
-        self.workers.append(worker)
-
-    def last_words(self) -> str:
-        """The end of the last worker's log."""
-        return self.log(self.started).read_text(encoding="utf-8").strip()[-600:] or "nothing"
-
-    def kill_at(self, act: Kill, *, stubborn: bool = False) -> subprocess.Popen[str]:
-        """Have ``act.workers`` at work until the moment of the act, kill who caused it, release the outside.
+    def catch(self, act: Kill, *, stubborn: bool = False) -> Worker:
+        """Have ``act.workers`` at work until the act's moment; returns who caused it, held by the outside.
 
         A worker that ends before is a failure, unless ``stubborn``: then another one is started.
         """
         moment = act.moment(self.plan)
         while len(self.workers) < act.workers:
-            self.start_worker()
-        killed = self._await(moment, stubborn=stubborn)
-        if self.crew.kill(killed) != -9:
-            raise DemoError(f"the worker {killed.pid} ended before it could be killed at {moment}")
-        self.workers.remove(killed)
-        self.witness.release()
-        return killed
-
-    def play_out(self) -> int:
-        """Have a worker work to its own end; returns its exit code."""
-        if not self.workers:
-            self.start_worker()
-        worker = self.workers.pop()
-        try:
-            return worker.wait(self.crew.left(20))
-        except subprocess.TimeoutExpired:
-            raise DemoError(f"the last worker does not end; it said: {self.last_words()}") from None
-
-    def _await(self, moment: Moment, *, stubborn: bool) -> subprocess.Popen[str]:
+            self._start()
         while True:
             try:
                 caught, group = self.witness.caught.get(timeout=self.crew.left(0.2))
@@ -89,10 +75,46 @@ class Stage:
                 raise DemoError(f"expected {moment}, caught {caught} of process {group}")
             return worker
 
+    def kill(self, worker: Worker) -> None:
+        """SIGKILL who was caught, then let the outside go on."""
+        if self.crew.kill(worker.process) != -9:
+            raise DemoError(f"it ended before it could be killed: {worker.fate()}")
+        self.workers.remove(worker)
+        self.witness.release()
+
+    def hear(self, word: str, worker: Worker) -> int:
+        """Wait until ``worker`` has said ``word``; returns how often it has by now."""
+        while not (count := worker.words().count(word)):
+            self.crew.left(1)
+            if worker.process.poll() is not None:
+                raise DemoError(f"no {word!r} from it: {worker.fate()}")
+            time.sleep(0.01)
+        return count
+
+    def play_out(self) -> Worker:
+        """Have a worker work to its own end."""
+        if not self.workers:
+            self._start()
+        worker = self.workers.pop()
+        try:
+            worker.process.wait(self.crew.left(20))
+        except subprocess.TimeoutExpired:
+            raise DemoError(f"the last worker does not end: {worker.fate()}") from None
+        return worker
+
+    def _start(self) -> None:
+        self.started += 1
+        if self.started > STARTS:
+            raise DemoError(f"{STARTS} workers were started and none came to the end")
+        path = self.tree.parent / f"worker-{self.started}.log"
+        with path.open("w", encoding="utf-8") as log:
+            process = self.crew.start(self.module, str(self.tree), at=self.tree, stdout=log, stderr=log)
+        self.workers.append(Worker(process, path))
+
     def _bury(self, moment: Moment, *, stubborn: bool) -> None:
-        over = [worker for worker in self.workers if worker.poll() is not None]
+        over = [worker for worker in self.workers if worker.process.poll() is not None]
         if over and not stubborn:
-            raise DemoError(f"a worker ended ({over[0].returncode}) before {moment}: {self.last_words()}")
+            raise DemoError(f"it ended before {moment}: {over[0].fate()}")
         self.workers = [worker for worker in self.workers if worker not in over]
         if not self.workers:
-            self.start_worker()
+            self._start()

@@ -1,7 +1,7 @@
 """The witness: the outside tells the driver of each effect, before and after it, and waits for its word.
 
-So a worker is killed at the worst place for real: whoever performed the effect (the web server, git's hook, the
-mail program) is held until the driver has killed the worker. The worker itself knows nothing of it.
+So a worker is killed at the worst place for real: whoever performed the effect (the web server, git's hook,
+the mail program) is held until the driver has killed the worker. The worker itself knows nothing of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The worker: an agent's task code as it looks with runledger. ``python -m runledger.demo.worker TREE``
 
 It may be killed at any moment and started again, also twice at once. It always runs from the top: a step that
-is committed does nothing, a step in doubt is settled by its probe, and one without a probe stops the worker with
-the exact lines that settle it.
+is committed does nothing, a step in doubt is settled by its probe, and one without a probe stops the worker
+with the exact lines that settle it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def known(found: str | None) -> Happened | type[NOT_HAPPENED]:
     """A probe's verdict from what the world shows.
 
     "Not there" proves "not happened" only because nothing of the dead worker can still be on its way: its
-    children died with it, and the server answers in the order of arrival. Elsewhere such a probe answers None.
+    children died with it, and the server answers in the order of arrival. Elsewhere a probe answers None.
     """
     return NOT_HAPPENED if found is None else Happened(found)
 
