@@ -11,13 +11,14 @@ import functools
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from runledger import NOT_HAPPENED, Happened, Ledger
 from runledger.demo.outside import Outside
 from runledger.demo.plan import Page, Plan, Sprint
-from runledger.errors import LedgerError, RunFinished, StepInFlight
+from runledger.errors import LedgerError, RunFinished, RunMoveRefused, StepInFlight
 
 __all__ = ["work"]
 
@@ -54,7 +55,8 @@ def work(tree: Path) -> None:
                 outside.send(sprint.subject, f"{sprint.news}{url}\n", message_id=step.idempotency_key)
 
         for sprint in Plan.at(tree).sprints:
-            ledger.begin_sprint(sprint.id)
+            with suppress(RunMoveRefused):  # another worker completed it meanwhile: each step below does nothing
+                ledger.begin_sprint(sprint.id)
             for path, text in sprint.notes.items():
                 write_note(path, text)
             push_branch(sprint)
