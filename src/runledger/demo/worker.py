@@ -55,7 +55,7 @@ def work(tree: Path) -> None:
                 outside.send(sprint.subject, f"{sprint.news}{url}\n", message_id=step.idempotency_key)
 
         for sprint in Plan.at(tree).sprints:
-            with suppress(RunMoveRefused):  # another worker completed it meanwhile: each step below does nothing
+            with suppress(RunMoveRefused):  # a rival completed it: its steps do nothing
                 ledger.begin_sprint(sprint.id)
             for path, text in sprint.notes.items():
                 write_note(path, text)
