@@ -6,7 +6,8 @@
     python3 .ci/task.py bench     set up, then the benchmarks
 
 What follows the name is passed on: `demo --json`, `check types docs`, `check tests -k fold`, `soak -x`.
-Set-up makes `.venv` beside this folder and installs there; it is skipped while nothing that it depends on changed.
+Set-up makes `.venv` at the top of the checkout and installs there; it is skipped while pyproject.toml, the
+checkout's place and the Python stay the same.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ INSTALLS = {
 STAGES = {
     "lint": ["ruff", "check"],
     "format": ["ruff", "format", "--check"],
-    "spelling": ["codespell"],
+    "spelling": ["codespell_lib"],
     "packaging": ["validate_pyproject", "pyproject.toml"],
     "types": ["mypy"],
     "docs": ["sphinx", "--fail-on-warning", "--keep-going", "--quiet", "docs", "build/docs"],
@@ -71,11 +72,13 @@ def require_python() -> None:
 def set_up(kind: str) -> None:
     """Make `.venv` and install there, unless that was done already for this very pyproject.toml."""
     project = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    # A moved checkout or another Python makes every path inside the environment stale.
+    # Moved, or of another Python, every path inside the environment is stale.
     maker = {"root": str(ROOT), "python": sys.version, "prefix": sys.base_prefix}
     stamp = json.loads(STAMP.read_text()) if STAMP.exists() else None
     if stamp is None and VENV.exists():
-        sys.exit(f"[task] {VENV} is there but was not made by this script. Move it away, then run this again.")
+        sys.exit(
+            f"[task] {VENV} is there but was not made by this script. Move it away, then run this again."
+        )
     if stamp is not None and stamp["maker"] != maker:
         shutil.rmtree(VENV)
         stamp = None
@@ -114,7 +117,9 @@ def check(words: list[str]) -> None:
     names = [word for word in words if word in STAGES]
     options = words[len(names) :]
     if words[: len(names)] != names or (options and not names):
-        sys.exit(f"[task] The stages are: {' '.join(STAGES)}. Options come last and go to the last stage named.")
+        sys.exit(
+            f"[task] The stages are: {' '.join(STAGES)}. Options come last and go to the last stage named."
+        )
     began = time.monotonic()
     for name in names or STAGES:
         say(f"stage {name}")

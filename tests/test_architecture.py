@@ -1,0 +1,62 @@
+"""A module imports only from rows below its own, at its top, in a function or for types alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "runledger"
+
+# From the bottom up. A folder with a slash stands for all that is in it, and may import within itself.
+ROWS = (
+    "errors json_text log text options  local local.checkout",
+    "record run_state keys values document clock  local.layout local.directory",
+    "view  local.frame local.group_commit local.results local.files",
+    "state_reading  local.segment local.owner",
+    "fold state_file  local.journal local.history local.checkpoint",
+    "store",  # the port
+    "decisions  local.reader local.compactor local.snapshot",
+    "local.store",
+    "step skip replay verify",
+    "run",
+    "ledger",
+    ".",  # the package itself: what `import runledger` gives
+    "demo/",
+    "cli/",
+    "__main__",
+)
+ROW = {word: row for row, words in enumerate(ROWS) for word in words.split()}
+MODULES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip(".")
+    or ".": path
+    for path in PACKAGE.rglob("*.py")
+}
+
+
+def place(module: str) -> str:
+    """The table's word for a module: its own, or its folder's."""
+    return module if module in ROW else module.partition(".")[0] + "/"
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules of this package that a file names in its imports."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute here"
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            prefix = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            for package, _, name in ((prefix + alias.name).partition(".") for alias in node.names):
+                if package == "runledger":
+                    yield name if name in MODULES else name.rpartition(".")[0] or "."
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_imports_point_down(module: str) -> None:
+    """The module is in the table, and everything that it imports of this package is in a lower row."""
+    mine = place(module)
+    assert mine in ROW, f"{module} is in no row of the table"
+    others = sorted({place(name) for name in imports(MODULES[module])} - {mine})
+    assert [name for name in others if ROW.get(name, len(ROWS)) >= ROW[mine]] == []
