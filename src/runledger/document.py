@@ -46,7 +46,7 @@ class Document:
 
     @classmethod
     def new(cls, value: dict[str, Any]) -> Document:
-        """A fresh document, indented by two spaces; an object of plain values inside a list takes one line."""
+        """A fresh document, indented by two spaces; an object of plain values in a list takes one line."""
         return cls(_Style("\n").render(value) + "\n")
 
     @property
@@ -62,7 +62,7 @@ class Document:
         self._foot = "\n"
 
     def kind(self, path: Path) -> str | None:
-        """``object``, ``array``, ``string``, ``number``, ``true``, ``false`` or ``null``; None where nothing is."""
+        """What is there: object, array, string, number, true, false or null; None where nothing is."""
         if not path:
             return "object"
         member = self._member(path)
@@ -176,7 +176,7 @@ class Document:
         )
 
     def _style(self, path: Path, line: str | None) -> _Style:
-        """How to write inside the container at ``path``: its neighbours' colon, the document's indentation."""
+        """How to write inside the container at ``path``: its colon, the document's indentation."""
         container, first = self._container(path), self._root.members[:1]
         colons = [*(container.members[-1:] if container is not None else []), *first]
         colon = next((member.colon for member in colons if member.colon), ": ")
@@ -186,7 +186,7 @@ class Document:
         )
 
     def _line_inside(self, path: Path, container: _Container) -> str | None:
-        """What a new line inside the container begins with; None where the container is written on one line."""
+        """What a new line inside the container begins with; None for a container on one line."""
         if container.members:
             return _line_of(container.members[-1].lead)
         member = self._member(path)
@@ -216,7 +216,7 @@ class _Member:
 
 
 class _Container:
-    """An object or an array taken apart by one level; ``tail`` is the white space before its closing bracket."""
+    """An object or an array taken apart by one level; ``tail`` is the white space before its end."""
 
     __slots__ = ("bracket", "members", "tail")
 
@@ -248,7 +248,7 @@ class _Container:
 
 
 class _Style:
-    """How new text is written: ``line`` is the line break with the indentation of the place, None for one line."""
+    """How new text is written: ``line`` is the line break and indentation there, None for one line."""
 
     __slots__ = ("colon", "gap", "line", "pad", "step")
 
@@ -269,7 +269,7 @@ class _Style:
         return _Style(self.line, self.step, self.colon if "\n" in colon else colon, pad)
 
     def render(self, value: Any, *, item: bool = False) -> str:
-        """The text of a plain value; ``item``: inside a list, where an object of plain values takes one line."""
+        """The text of a plain value; ``item``: in a list, where an object of plain values takes one line."""
         if not isinstance(value, dict | list) or not value:
             return encode(value)
         named = isinstance(value, dict)
@@ -295,7 +295,7 @@ def _written_levels(document: Document) -> list[Path]:
 
 
 def _line_of(lead: str) -> str | None:
-    """The last line break of some white space with the indentation after it, None if there is no line break."""
+    """The last line break of some white space with the indentation after it, None where there is none."""
     at = lead.rfind("\n")
     return None if at < 0 else lead[at - (lead[at - 1 : at] == "\r") :]
 

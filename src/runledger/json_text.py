@@ -138,7 +138,7 @@ def encode(value: Any) -> str:
 
 
 def decode(raw: str) -> Any:
-    """The value of a JSON text that ``skip`` accepted. Never fails: a number too large for a float is infinite."""
+    """The value of a JSON text that ``skip`` accepted; a number too large for a float is infinite."""
     first = raw[0]
     if first == '"':
         return raw[1:-1] if "\\" not in raw else msgspec.json.decode(raw)

@@ -267,7 +267,7 @@ def _current(document: Document, notes: list[str]) -> str | None:
 
 
 def _stop(document: Document) -> tuple[str | None, str | None, str | None]:
-    """The sprint, the reason and the time of a stop: of ``failure``, else of the ``pause`` that others write."""
+    """Sprint, reason and time of a stop: those of ``failure``, else of the ``pause`` that others write."""
     where, sprint = (
         ("failure", "sprint") if document.kind(("failure",)) == "object" else ("pause", "at_sprint")
     )
