@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from runledger import json_text
+from runledger.json_style import Style, line_of
 from runledger.json_text import DocumentDamaged, decode, encode
 
 __all__ = ["Document", "DocumentDamaged", "Path"]
@@ -47,7 +48,7 @@ class Document:
     @classmethod
     def new(cls, value: dict[str, Any]) -> Document:
         """A fresh document, indented by two spaces; an object of plain values in a list takes one line."""
-        return cls(_Style("\n").render(value) + "\n")
+        return cls(Style("\n").render(value) + "\n")
 
     @property
     def text(self) -> str:
@@ -87,16 +88,22 @@ class Document:
         raw = self.raw(path)
         return None if raw is None else decode(raw)
 
+    def scalar(self, path: Path) -> str | int | float | bool | None:
+        """The value at ``path`` unless it is an object or an array; None too where nothing is."""
+        raw = self.raw(path)
+        value: str | int | float | bool | None = None if raw is None or raw[0] in "{[" else decode(raw)
+        return value
+
     def set(self, path: Path, value: Any) -> None:
-        """Replace a value, or append it as its parent's last member. An equal value keeps its text.
+        """Replace a value, or append it as its parent's last member. An equal plain value keeps its text.
 
         Raises:
             KeyError: the parent is missing, is no object, or has no such position.
         """
         member = self._member(path)
         if member is not None:
-            if not _same(decode(member.raw), value):
-                member.value = self._style(path[:-1], _line_of(member.lead)).render(value)
+            if not _same(member.raw, value):
+                member.value = self._style(path[:-1], line_of(member.lead)).render(value)
             return
         parent, name = self._container(path[:-1]), path[-1]
         if parent is None or parent.bracket != "{" or not isinstance(name, str):
@@ -169,28 +176,29 @@ class Document:
         elif name is None and parent.members[-1].raw[0] == "{":
             neighbour = _Container(parent.members[-1].raw, len(path))
             spread = any("\n" in member.lead for member in neighbour.members)
-            style = style.like(neighbour)
+            if neighbour.members:
+                style = style.like(neighbour.members[-1].colon, neighbour.tail)
         key, colon = ("", "") if name is None else (encode(name), style.colon)
         parent.members.append(
             _Member(lead, key, colon, style.render(value, item=name is None and not spread))
         )
 
-    def _style(self, path: Path, line: str | None) -> _Style:
+    def _style(self, path: Path, line: str | None) -> Style:
         """How to write inside the container at ``path``: its colon, the document's indentation."""
         container, first = self._container(path), self._root.members[:1]
         colons = [*(container.members[-1:] if container is not None else []), *first]
         colon = next((member.colon for member in colons if member.colon), ": ")
-        indent = _line_of(first[0].lead) if first else None
-        return _Style(
+        indent = line_of(first[0].lead) if first else None
+        return Style(
             line, indent.lstrip("\r\n") if indent is not None else "  ", colon if "\n" not in colon else ": "
         )
 
     def _line_inside(self, path: Path, container: _Container) -> str | None:
         """What a new line inside the container begins with; None for a container on one line."""
         if container.members:
-            return _line_of(container.members[-1].lead)
+            return line_of(container.members[-1].lead)
         member = self._member(path)
-        outer = "\n" if member is None else _line_of(member.lead)
+        outer = "\n" if member is None else line_of(member.lead)
         return None if outer is None else outer + self._style(path, outer).step
 
 
@@ -247,46 +255,6 @@ class _Container:
         pieces += (self.tail, "}" if self.bracket == "{" else "]")
 
 
-class _Style:
-    """How new text is written: ``line`` is the line break and indentation there, None for one line."""
-
-    __slots__ = ("colon", "gap", "line", "pad", "step")
-
-    def __init__(self, line: str | None, step: str = "  ", colon: str = ": ", pad: str = "") -> None:
-        self.line, self.step, self.colon, self.pad = line, step, colon, pad
-        self.gap = " " if colon.endswith(" ") else ""
-
-    @property
-    def outer(self) -> str:
-        return "" if self.line is None else self.line.removesuffix(self.step)
-
-    def like(self, neighbour: _Container) -> _Style:
-        """This style with the colon and the padding of an object written nearby."""
-        if not neighbour.members:
-            return self
-        pad = "" if "\n" in neighbour.tail else neighbour.tail
-        colon = neighbour.members[-1].colon
-        return _Style(self.line, self.step, self.colon if "\n" in colon else colon, pad)
-
-    def render(self, value: Any, *, item: bool = False) -> str:
-        """The text of a plain value; ``item``: in a list, where an object of plain values takes one line."""
-        if not isinstance(value, dict | list) or not value:
-            return encode(value)
-        named = isinstance(value, dict)
-        inner = value.values() if isinstance(value, dict) else value
-        flat = (item or not named) and not any(isinstance(one, dict | list) for one in inner)
-        line = None if flat or self.line is None else self.line + self.step
-        within = _Style(line, self.step, self.colon, self.pad)
-        parts = [within.render(one, item=not named) for one in inner]
-        if isinstance(value, dict):
-            parts = [f"{encode(name)}{self.colon}{part}" for name, part in zip(value, parts, strict=True)]
-        opening, closing = "{}" if named else "[]"
-        if line is None:
-            pad = self.pad if named else ""
-            return f"{opening}{pad}{f',{self.gap}'.join(parts)}{pad}{closing}"
-        return f"{opening}{line}{f',{line}'.join(parts)}{self.line}{closing}"
-
-
 def _written_levels(document: Document) -> list[Path]:
     """The paths of the objects that this package writes to."""
     items: Path = ("sprints", "list")
@@ -294,18 +262,9 @@ def _written_levels(document: Document) -> list[Path]:
     return [(), ("timestamps",), ("sprints",), ("ledger",), ("failure",), *each]
 
 
-def _line_of(lead: str) -> str | None:
-    """The last line break of some white space with the indentation after it, None where there is none."""
-    at = lead.rfind("\n")
-    return None if at < 0 else lead[at - (lead[at - 1 : at] == "\r") :]
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Equal in value and in type, so that 1, 1.0 and true are three things."""
-    if type(one) is not type(other):
+def _same(raw: str, value: Any) -> bool:
+    """Equal in value and in type, so that 1, 1.0 and true are three things; never for objects and arrays."""
+    if raw[0] in "{[" or isinstance(value, dict | list):
         return False
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(_same(one[name], other[name]) for name in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
+    said = decode(raw)
+    return type(said) is type(value) and bool(said == value)

@@ -21,7 +21,7 @@ __all__ = ["Edit", "observe", "render", "renewed", "seal", "verifies"]
 
 DOUBTS_SHOWN = 100
 LETTERS_SHOWN = 200
-"""Bounds of the ``in_doubt`` list: the file stays small however many steps are open and however long their keys."""
+"""Bounds of the ``in_doubt`` list: the file stays small, however many steps are open."""
 
 _DIGEST = ("ledger", "digest")
 _LIST = ("sprints", "list")
@@ -46,8 +46,7 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 def render(view: View, in_doubt: list[dict[str, Any]]) -> str | None:
-    """The snapshot of a view, sealed; None without a run, and while the file says a word that is kept as it
-    is.
+    """The snapshot of a view, sealed; None without a run and while it is ``INVALID``, which is kept as it is.
 
     ``in_doubt`` has ``name``, ``key``, ``lsn`` and ``attempt`` of each step in doubt.
     """
@@ -217,8 +216,7 @@ def _cut(value: Any) -> Any:
 
 
 def observe(view: View, data: bytes, written_lsn: int, *, moved_lsn: int = 0) -> Edit | None:
-    """What the bytes of the state file mean; None for a version of ours that is not older than
-    ``written_lsn``.
+    """What the bytes of the state file mean; None for a version of ours that is not out of date.
 
     ``written_lsn`` is the LSN of the version that this ledger is known to have written last, 0 if none is.
     ``moved_lsn`` is that of the record that gave the run its state: an edit of a version before it did not
@@ -243,7 +241,7 @@ def observe(view: View, data: bytes, written_lsn: int, *, moved_lsn: int = 0) ->
             "other-plan", reading.document, f"its plan is {reading.plan_id!r}, the run's is {run.plan_id!r}"
         )
     based = claim is None or claim.lsn >= max(written_lsn, moved_lsn)
-    ignored = _ignored(run, reading, based)
+    ignored = _ignored(run, reading, based=based)
     if based or ignored is not None:
         return Edit("edit", reading.document, "it was edited by somebody else", ignored)
     return Edit("edit", _forward(reading, run), "it was edited by somebody else, from an older version")
@@ -271,10 +269,11 @@ def _of_ours(view: View, lsn: int, written_lsn: int) -> Edit | None:
     return None
 
 
-def _ignored(run: Run, reading: Reading, based: bool) -> str | None:
-    """Why an edit is not obeyed: nothing but an edit of the current version moves a closed run back, and
-    none of an
-    older version takes a halt away. A stop is obeyed whatever it was made from."""
+def _ignored(run: Run, reading: Reading, *, based: bool) -> str | None:
+    """Why an edit is not obeyed, if it is not. ``based``: it was made from the current version.
+
+    Nothing else moves a closed run back or takes a halt away; a stop is obeyed whatever it was made from.
+    """
     if run.state == JACKED_OUT and reading.state in (RUNNING, HALTED):
         if reading.ledger is not None and based:
             return None

@@ -196,7 +196,7 @@ def _state(document: Document, notes: list[str]) -> tuple[str, str]:
     """The state and what the file says itself, cut to what a message can show."""
     kind = document.kind(("state",))
     if kind == "string":
-        word = str(document.get(("state",)))
+        word = str(document.scalar(("state",)))
         state, note = meaning(word)
     else:
         word = (document.raw(("state",)) or "")[:_SHOWN]
@@ -220,9 +220,12 @@ def sprint_items(document: Document, notes: list[str] | None = None) -> list[tup
             notes.append("sprints.list is not an array; it is left alone")
         return None
     found: dict[str, tuple[int, SprintView]] = {}
+    foreign: list[str] = []
     odd = 0
     for position in range(document.length(_LIST)):
-        name, status, cycles = (document.get((*_LIST, position, key)) for key in ("id", "status", "cycles"))
+        name, status, cycles = (
+            document.scalar((*_LIST, position, key)) for key in ("id", "status", "cycles")
+        )
         if not isinstance(name, str) or not name or name in found:
             odd += 1
             continue
@@ -237,6 +240,10 @@ def sprint_items(document: Document, notes: list[str] | None = None) -> list[tup
                 status=status if isinstance(status, str) else "pending",
                 cycles=cycles if _is_count(cycles) else 0,
             ),
+        )
+    if foreign:
+        notes.append(
+            f"{foreign[0]}: {len(foreign)} sprints have a status of another kind; they are not completed"
         )
     if odd:
         notes.append(f"sprints.list has {odd} items without an id of their own; they are left alone")
@@ -257,7 +264,7 @@ def _completed(
 
 
 def _current(document: Document, notes: list[str]) -> str | None:
-    current = document.get(("sprints", "current"))
+    current = document.scalar(("sprints", "current"))
     if current is None:
         return None
     if isinstance(current, str) and valid_sprint_id(current):
@@ -271,14 +278,14 @@ def _stop(document: Document) -> tuple[str | None, str | None, str | None]:
     where, sprint = (
         ("failure", "sprint") if document.kind(("failure",)) == "object" else ("pause", "at_sprint")
     )
-    said = [document.get((where, key)) for key in (sprint, "reason", "timestamp")]
+    said = [document.scalar((where, key)) for key in (sprint, "reason", "timestamp")]
     one, two, three = (value if isinstance(value, str) and value else None for value in said)
     return one, two, three
 
 
 def _claim(document: Document) -> Claim | None:
     """The ``ledger`` object where it has the fields of one of ours."""
-    version, lsn, digest = (document.get(("ledger", key)) for key in ("version", "lsn", "digest"))
+    version, lsn, digest = (document.scalar(("ledger", key)) for key in ("version", "lsn", "digest"))
     if not _is_count(version) or not _is_count(lsn) or version < 1:
         return None
     if version > VERSION:
@@ -287,7 +294,7 @@ def _claim(document: Document) -> Claim | None:
 
 
 def _text(document: Document, path: Path, notes: list[str]) -> str:
-    value = document.get(path)
+    value = document.scalar(path)
     if isinstance(value, str):
         return value
     if document.kind(path) is not None:
@@ -296,7 +303,7 @@ def _text(document: Document, path: Path, notes: list[str]) -> str:
 
 
 def _count(document: Document, path: Path, notes: list[str]) -> int | None:
-    value = document.get(path)
+    value = document.scalar(path)
     if _is_count(value):
         return value
     if document.kind(path) is not None:
