@@ -72,14 +72,14 @@ def require_python() -> None:
 def set_up(kind: str) -> None:
     """Make `.venv` and install there, unless that was done already for this very pyproject.toml."""
     project = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    # Moved, or of another Python, every path inside the environment is stale.
+    # Moved or of another Python, every path inside is stale; with nothing installed it is half made.
     maker = {"root": str(ROOT), "python": sys.version, "prefix": sys.base_prefix}
     stamp = json.loads(STAMP.read_text()) if STAMP.exists() else None
     if stamp is None and VENV.exists():
         sys.exit(
             f"[task] {VENV} is there but was not made by this script. Move it away, then run this again."
         )
-    if stamp is not None and stamp["maker"] != maker:
+    if stamp is not None and (stamp["maker"] != maker or not stamp["installed"]):
         shutil.rmtree(VENV)
         stamp = None
     if stamp is None:
@@ -89,11 +89,11 @@ def set_up(kind: str) -> None:
         # Written first: whatever stops the set-up, the next one knows that the folder is its own.
         STAMP.write_text(json.dumps({"maker": maker, "installed": {}}))
         run([sys.executable, "-m", "venv", str(VENV)])
-        run([str(PYTHON), "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1"])
+        run([str(PYTHON), "-m", "pip", "install", "-qq", "--upgrade", "pip>=25.1"])
         stamp = {"maker": maker, "installed": {}}
     if stamp["installed"].get(kind) != project:
         say("installing into .venv (once, until pyproject.toml changes)")
-        run([str(PYTHON), "-m", "pip", "install", "--quiet", *INSTALLS[kind]])
+        run([str(PYTHON), "-m", "pip", "install", "-qq", *INSTALLS[kind]])
         stamp["installed"][kind] = project
         STAMP.write_text(json.dumps(stamp))
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version as installed_version
 from pathlib import Path
+
+from runledger.version import VERSION
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 project = "runledger"
 author = "The runledger maintainers"
-release = version = installed_version("runledger-engine")
+release = version = VERSION
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "_derive"]
 source_suffix = {".md": "markdown"}

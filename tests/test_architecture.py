@@ -12,15 +12,16 @@ PACKAGE = Path(__file__).parents[1] / "src" / "runledger"
 
 # From the bottom up. A folder with a slash stands for all that is in it, and may import within itself.
 ROWS = (
-    "errors json_text log text options  local local.checkout",
-    "record run_state keys values document clock  local.layout local.directory",
-    "view  local.frame local.group_commit local.results local.files",
-    "state_reading  local.segment local.owner",
-    "fold state_file  local.journal local.history local.checkpoint",
-    "store",  # the port
-    "decisions  local.reader local.compactor local.snapshot",
+    "errors json_text log options text version  local local.checkout local.group_commit local.worker",
+    "clock json_style keys record run_state values  local.directory local.layout",
+    "document view  local.files local.frame local.results",
+    "state_reading store  local.owner local.segment",  # store is the port
+    "doubt fold state_file  local.checkpoint local.history local.journal local.standing",
+    "decisions  local.compactor local.snapshot",
+    "local.reader",
+    "local.known local.transaction",
     "local.store",
-    "step skip replay verify",
+    "replay skip step verify  granularity/",
     "run",
     "ledger",
     ".",  # the package itself: what `import runledger` gives
