@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from runledger import json_text
-from runledger.json_style import Style, line_of
-from runledger.json_text import DocumentDamaged, decode, encode
+from runledger.json_style import Style, encode, line_of
+from runledger.json_text import DocumentDamaged, decode
 
 __all__ = ["Document", "DocumentDamaged", "Path"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from runledger.json_text import encode
+import msgspec
 
-__all__ = ["Style", "line_of"]
+__all__ = ["Style", "encode", "line_of"]
 
 
 class Style:
@@ -52,3 +52,8 @@ def line_of(lead: str) -> str | None:
     """The last line break of some white space with the indentation after it, None where there is none."""
     at = lead.rfind("\n")
     return None if at < 0 else lead[at - (lead[at - 1 : at] == "\r") :]
+
+
+def encode(value: Any) -> str:
+    """A plain value as JSON text on one line, without white space."""
+    return msgspec.json.encode(value).decode()

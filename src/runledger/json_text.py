@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["DEEPEST", "DocumentDamaged", "decode", "encode", "members", "skip", "space"]
+__all__ = ["DEEPEST", "DocumentDamaged", "decode", "members", "skip", "space"]
 
 DEEPEST = 200
 """Objects and arrays inside each other; more than that is damage, not data."""
@@ -130,11 +130,6 @@ def _after_scalar(text: str, at: int) -> int:
             "a string has no end, a control character, a bad escape or half a surrogate pair", at
         )
     raise DocumentDamaged("this is no JSON value", at)
-
-
-def encode(value: Any) -> str:
-    """A plain value as JSON text."""
-    return msgspec.json.encode(value).decode()
 
 
 def decode(raw: str) -> Any:

@@ -14,7 +14,8 @@ from runledger.clock import to_second
 from runledger.document import Document, DocumentDamaged
 from runledger.errors import LedgerCorrupt
 from runledger.run_state import HALTED, INVALID, JACKED_OUT, RUNNING
-from runledger.state_reading import VERSION, Reading, Unreadable, interpret, read, sprint_items
+from runledger.state_fields import LIST, VERSION, sprint_items
+from runledger.state_reading import Reading, Unreadable, interpret, read
 from runledger.view import Run, SprintView, View
 
 __all__ = ["Edit", "observe", "render", "renewed", "seal", "verifies"]
@@ -24,7 +25,6 @@ LETTERS_SHOWN = 200
 """Bounds of the ``in_doubt`` list: the file stays small, however many steps are open."""
 
 _DIGEST = ("ledger", "digest")
-_LIST = ("sprints", "list")
 _RANK = {"pending": 0, "in_progress": 1, "completed": 2}
 
 
@@ -102,7 +102,7 @@ def renewed(text: str, *, plan_id: str, branch: str, sprints: list[str], at: str
         document.remove(("timestamps", "started_at"))
         document.set(("timestamps", "started"), to_second(at))
     if document.kind(("sprints",)) == "object":
-        document.set(_LIST, [_item(SprintView(id=name)) for name in sprints])
+        document.set(LIST, [_item(SprintView(id=name)) for name in sprints])
         for name, value in (("total", len(sprints)), ("completed", 0), ("current", None)):
             document.set(("sprints", name), value)
     document.remove(("failure",))
@@ -181,17 +181,17 @@ def _set_sprints(document: Document, run: Run) -> None:
         document.set(("sprints", name), getattr(run, name))
     items = sprint_items(document)
     if items is None:
-        if document.kind(_LIST) is None:
-            document.set(_LIST, [_item(sprint) for sprint in run.sprints])
+        if document.kind(LIST) is None:
+            document.set(LIST, [_item(sprint) for sprint in run.sprints])
         return
     places = {sprint.id: (position, sprint.status) for position, sprint in items}
     for sprint in run.sprints:
         position, status = places.get(sprint.id, (None, ""))
         if position is None:
-            document.append(_LIST, _item(sprint))
+            document.append(LIST, _item(sprint))
         elif status != sprint.status:
-            document.set((*_LIST, position, "status"), sprint.status)
-            document.set((*_LIST, position, "cycles"), sprint.cycles)
+            document.set((*LIST, position, "status"), sprint.status)
+            document.set((*LIST, position, "cycles"), sprint.cycles)
 
 
 def _set_ledger(document: Document, view: View, in_doubt: list[dict[str, Any]]) -> None:
@@ -291,8 +291,8 @@ def _forward(reading: Reading, run: Run) -> str:
     for position, said in sprint_items(document) or ():
         sprint = known.get(said.id)
         if sprint is not None and _RANK.get(sprint.status, 0) > _RANK.get(said.status, 0):
-            document.set((*_LIST, position, "status"), sprint.status)
-            document.set((*_LIST, position, "cycles"), sprint.cycles)
+            document.set((*LIST, position, "status"), sprint.status)
+            document.set((*LIST, position, "cycles"), sprint.cycles)
             done.add(said.id)
     if interpret(document).current in done and document.kind(("sprints",)) == "object":
         document.set(("sprints", "current"), run.current)

@@ -6,40 +6,36 @@ that are no document raise ``Unreadable`` and nothing else.
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 import msgspec
 
-from runledger.document import Document, DocumentDamaged, Path
-from runledger.errors import NewerVersion
-from runledger.run_state import HALTED, INVALID, meaning, valid_sprint_id
+from runledger.document import Document, DocumentDamaged
+from runledger.run_state import HALTED, INVALID
+from runledger.state_fields import (
+    Claim,
+    claim_of,
+    completed_of,
+    count_of,
+    current_of,
+    sprint_items,
+    state_of,
+    stop_of,
+    text_of,
+)
 from runledger.view import Run, SprintView
 
 __all__ = [
     "LARGEST",
-    "STATUSES",
-    "VERSION",
-    "Claim",
     "Reading",
     "Unreadable",
     "apply_reading",
     "interpret",
     "read",
-    "sprint_items",
 ]
 
 LARGEST = 1 << 20
 """Bytes of a state file; more than that is no state file."""
 
-VERSION = 1
-"""Of the ``ledger`` object that this package adds."""
-
-STATUSES = ("completed", "in_progress", "pending")
-
-_LIST: Path = ("sprints", "list")
 _MARK = b"\xef\xbb\xbf"
-_COUNTED = 1 << 53
-_SHOWN = 200
 
 
 class Unreadable(ValueError):
@@ -48,13 +44,6 @@ class Unreadable(ValueError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
-
-
-class Claim(msgspec.Struct, frozen=True):
-    """The ``ledger`` object: which state of which journal the file says it is. The digest alone proves it."""
-
-    lsn: int
-    digest: str
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -115,30 +104,30 @@ def interpret(document: Document) -> Reading:
         NewerVersion: a later version of this package wrote it.
     """
     notes: list[str] = []
-    state, word = _state(document, notes)
+    state, word = state_of(document, notes)
     items = sprint_items(document, notes)
-    stops = _stop(document)
+    stops = stop_of(document)
     return Reading(
         document=document.text,
         state=state,
         word=word,
         notes=notes,
-        plan_id=_text(document, ("plan_id",), notes),
-        branch=_text(document, ("branch",), notes),
-        started=_text(document, ("timestamps", "started"), notes)
-        or _text(document, ("timestamps", "started_at"), notes),
-        last_activity=_text(document, ("timestamps", "last_activity"), notes),
+        plan_id=text_of(document, ("plan_id",), notes),
+        branch=text_of(document, ("branch",), notes),
+        started=text_of(document, ("timestamps", "started"), notes)
+        or text_of(document, ("timestamps", "started_at"), notes),
+        last_activity=text_of(document, ("timestamps", "last_activity"), notes),
         sprints=None if items is None else [sprint for _, sprint in items],
-        current=_current(document, notes),
+        current=current_of(document, notes),
         says_current=document.kind(("sprints", "current")) is not None,
-        total=_count(document, ("sprints", "total"), notes),
-        completed=_completed(document, items, notes),
+        total=count_of(document, ("sprints", "total"), notes),
+        completed=completed_of(document, items, notes),
         failure_sprint=stops[0],
         reason=stops[1],
         failed_at=stops[2],
         paused=document.kind(("failure",)) != "object",
-        ledger=_claim(document),
-        foreign_ledger=document.kind(("ledger",)) is not None and _claim(document) is None,
+        ledger=claim_of(document),
+        foreign_ledger=document.kind(("ledger",)) is not None and claim_of(document) is None,
     )
 
 
@@ -184,132 +173,6 @@ def _why(run: Run, reading: Reading) -> tuple[str | None, str | None, str | None
         return None, None, None
     if run.state == HALTED and run.document is not None:
         return said if reading.reason is not None else (run.failure_sprint, run.reason, run.failed_at)
-    if reading.paused and run.document is not None and said == _stop(Document(run.document)):
+    if reading.paused and run.document is not None and said == stop_of(Document(run.document)):
         return None, None, None
     return said
-
-
-# --- one field each ---------------------------------------------------------------------------------------
-
-
-def _state(document: Document, notes: list[str]) -> tuple[str, str]:
-    """The state and what the file says itself, cut to what a message can show."""
-    kind = document.kind(("state",))
-    if kind == "string":
-        word = str(document.scalar(("state",)))
-        state, note = meaning(word)
-    else:
-        word = (document.raw(("state",)) or "")[:_SHOWN]
-        state, note = INVALID, "it says no state" if kind is None else f"state is no word but {kind}"
-    if note is not None:
-        notes.append(note)
-    return state, word[:_SHOWN]
-
-
-def sprint_items(document: Document, notes: list[str] | None = None) -> list[tuple[int, SprintView]] | None:
-    """The sprints of ``sprints.list``, each with its position; None where there is no list.
-
-    An item that is no object, has no id, or has the id of an earlier one is left alone. A status that is
-    not one of the format's words is kept and never counts as completed.
-    """
-    notes = [] if notes is None else notes
-    if document.kind(("sprints",)) not in ("object", None):
-        notes.append("sprints is not an object; it is left alone")
-    if document.kind(_LIST) != "array":
-        if document.kind(_LIST) is not None:
-            notes.append("sprints.list is not an array; it is left alone")
-        return None
-    found: dict[str, tuple[int, SprintView]] = {}
-    foreign: list[str] = []
-    odd = 0
-    for position in range(document.length(_LIST)):
-        name, status, cycles = (
-            document.scalar((*_LIST, position, key)) for key in ("id", "status", "cycles")
-        )
-        if not isinstance(name, str) or not name or name in found:
-            odd += 1
-            continue
-        if status is not None and status not in STATUSES:
-            notes.append(
-                f"sprint {name[:_SHOWN]!r} has the status {str(status)[:_SHOWN]!r}; it is not completed"
-            )
-        found[name] = (
-            position,
-            SprintView(
-                id=name,
-                status=status if isinstance(status, str) else "pending",
-                cycles=cycles if _is_count(cycles) else 0,
-            ),
-        )
-    if foreign:
-        notes.append(
-            f"{foreign[0]}: {len(foreign)} sprints have a status of another kind; they are not completed"
-        )
-    if odd:
-        notes.append(f"sprints.list has {odd} items without an id of their own; they are left alone")
-    return list(found.values())
-
-
-def _completed(
-    document: Document, items: list[tuple[int, SprintView]] | None, notes: list[str]
-) -> int | None:
-    """How many sprints are completed: by the list, where there is one."""
-    said = _count(document, ("sprints", "completed"), notes)
-    if not items:
-        return said
-    done = sum(sprint.status == "completed" for _, sprint in items)
-    if said is not None and said != done:
-        notes.append(f"completed says {said} but the list has {done} completed; the list is followed")
-    return done
-
-
-def _current(document: Document, notes: list[str]) -> str | None:
-    current = document.scalar(("sprints", "current"))
-    if current is None:
-        return None
-    if isinstance(current, str) and valid_sprint_id(current):
-        return current
-    notes.append("sprints.current is not a sprint's id; it is read as null")
-    return None
-
-
-def _stop(document: Document) -> tuple[str | None, str | None, str | None]:
-    """Sprint, reason and time of a stop: those of ``failure``, else of the ``pause`` that others write."""
-    where, sprint = (
-        ("failure", "sprint") if document.kind(("failure",)) == "object" else ("pause", "at_sprint")
-    )
-    said = [document.scalar((where, key)) for key in (sprint, "reason", "timestamp")]
-    one, two, three = (value if isinstance(value, str) and value else None for value in said)
-    return one, two, three
-
-
-def _claim(document: Document) -> Claim | None:
-    """The ``ledger`` object where it has the fields of one of ours."""
-    version, lsn, digest = (document.scalar(("ledger", key)) for key in ("version", "lsn", "digest"))
-    if not _is_count(version) or not _is_count(lsn) or version < 1:
-        return None
-    if version > VERSION:
-        raise NewerVersion(f"The state file is of version {version}; this is version {VERSION}.")
-    return Claim(lsn=lsn, digest=digest) if isinstance(digest, str) else None
-
-
-def _text(document: Document, path: Path, notes: list[str]) -> str:
-    value = document.scalar(path)
-    if isinstance(value, str):
-        return value
-    if document.kind(path) is not None:
-        notes.append(f"{'.'.join(map(str, path))} is not a string; it is left alone")
-    return ""
-
-
-def _count(document: Document, path: Path, notes: list[str]) -> int | None:
-    value = document.scalar(path)
-    if _is_count(value):
-        return value
-    if document.kind(path) is not None:
-        notes.append(f"{'.'.join(map(str, path))} is not a count; it is counted anew")
-    return None
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return type(value) is int and 0 <= value < _COUNTED
