@@ -79,9 +79,7 @@ def sprint_items(document: Document, notes: list[str] | None = None) -> list[tup
             odd += 1
             continue
         if status is not None and status not in STATUSES:
-            notes.append(
-                f"sprint {name[:_SHOWN]!r} has the status {str(status)[:_SHOWN]!r}; it is not completed"
-            )
+            foreign.append(f"sprint {name[:_SHOWN]!r} has the status {str(status)[:_SHOWN]!r}")
         found[name] = (
             position,
             SprintView(
@@ -91,9 +89,8 @@ def sprint_items(document: Document, notes: list[str] | None = None) -> list[tup
             ),
         )
     if foreign:
-        notes.append(
-            f"{foreign[0]}: {len(foreign)} sprints have a status of another kind; they are not completed"
-        )
+        more = f", and {len(foreign) - 1} more have odd ones" if len(foreign) > 1 else ""
+        notes.append(f"{foreign[0]}{more}; that does not count as completed")
     if odd:
         notes.append(f"sprints.list has {odd} items without an id of their own; they are left alone")
     return list(found.values())

@@ -57,9 +57,8 @@ def test_set(text: str, path: tuple[str | int, ...], value: Any, expected: str) 
             '{\n  "l": [\n    { "id": "a" },\n    { "id": "x", "n": 0 }\n  ]\n}',
         ),
         (
-            '{\n  "l": [\n    {\n      "id": "a"\n    }\n  ]\n}',
-            '{\n  "l": [\n    {\n      "id": "a"\n    },\n'
-            '    {\n      "id": "x",\n      "n": 0\n    }\n  ]\n}',
+            '{\n "l": [\n  {\n   "id": "a"\n  }\n ]\n}',
+            '{\n "l": [\n  {\n   "id": "a"\n  },\n  {\n   "id": "x",\n   "n": 0\n  }\n ]\n}',
         ),
         ('{"l":[{"id":"a"}]}', '{"l":[{"id":"a"},{"id":"x","n":0}]}'),
         ('{"l": [{}]}', '{"l": [{}, {"id": "x", "n": 0}]}'),
@@ -252,7 +251,8 @@ def test_a_fresh_document() -> None:
     text = Document.new(value).text
     assert json.loads(text) == value
     assert text == (
-        '{\n  "a": "x",\n  "b": {},\n  "l": [\n    {"id": "s", "n": 1},\n    {\n      "id": "t",\n      "n": {\n'
+        '{\n  "a": "x",\n  "b": {},\n  "l": [\n    {"id": "s", "n": 1},\n    {\n      "id": "t",\n'
+        '      "n": {\n'
         '        "m": [1, 2]\n      }\n    }\n  ],\n  "n": null,\n  "e": []\n}\n'
     )
 
