@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from runledger.record import Failure
 
-__all__ = ["Damage", "Identity", "MarkView", "OpenStep", "Owner", "Run", "Settled", "SprintView", "View"]
+__all__ = ["Damage", "Identity", "MarkView", "OpenStep", "Owner", "Run", "Saved", "Settled", "SprintView", "View"]
 
 
 class Identity(NamedTuple):
@@ -61,6 +61,15 @@ class MarkView(msgspec.Struct, omit_defaults=True):
     data: Raw | None = None
 
 
+class Saved(msgspec.Struct, omit_defaults=True):
+    """State that a long step saved inside its body: inline or in a file by its digest."""
+
+    state: Raw | None = None
+    file: str | None = None
+    size: int | None = None
+    typed: bool = False
+
+
 class OpenStep(msgspec.Struct, omit_defaults=True):
     """An intent without an outcome. ``over``: the call ended (``failure`` says how), so that it is in doubt whoever
     lives; ``lease``: held by an external session until then."""
@@ -75,13 +84,14 @@ class OpenStep(msgspec.Struct, omit_defaults=True):
     owner: str
     inputs: str | None = None
     idempotent: bool = False
+    probed: bool = False
     parent: int | None = None
     lease: str | None = None
     nonce: str | None = None
     code: str | None = None
     marks: list[MarkView] = []
     marks_dropped: int = 0
-    checkpoint: int | None = None
+    saved: Saved | None = None
     over: bool = False
     failure: Failure | None = None
     damaged: bool = False

@@ -26,6 +26,7 @@ class Stat(NamedTuple):
     ino: int
     size: int
     mtime_ns: int
+    mode: int
 
 
 def refused(action: str, path: str, error: OSError) -> DiskRefused:
@@ -86,7 +87,7 @@ class File:
             s = os.fstat(self.fd)
         except OSError as error:
             raise refused("stat", self.path, error) from error
-        return Stat(s.st_ino, s.st_size, s.st_mtime_ns)
+        return Stat(s.st_ino, s.st_size, s.st_mtime_ns, s.st_mode & 0o777)
 
     def lock(self, *, shared: bool = False) -> bool:
         """Take the file's ``flock`` without waiting; False where another open file holds it.
@@ -170,15 +171,17 @@ class Directory:
         except OSError:
             return False
 
-    def open(self, name: str, *, write: bool = False, create: bool = False, exclusive: bool = False) -> File | None:
+    def open(
+        self, name: str, *, write: bool = False, create: bool = False, exclusive: bool = False, mode: int = FILE_MODE
+    ) -> File | None:
         """A regular file; None where it is missing and not to be created. ``exclusive``: it must be new, and a name
-        that is taken raises."""
+        that is taken raises; a new one gets ``mode``, less the umask."""
         path = f"{self.path}/{name}"
         flags = (os.O_RDWR if write else os.O_RDONLY) | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         if create:
             flags |= os.O_CREAT | (os.O_EXCL if exclusive else 0)
         try:
-            fd = os.open(name, flags, FILE_MODE, dir_fd=self.fd)
+            fd = os.open(name, flags, mode, dir_fd=self.fd)
         except FileNotFoundError:
             if create:
                 raise
@@ -218,7 +221,7 @@ class Directory:
             return None
         except OSError as error:
             raise refused("stat", f"{self.path}/{name}", error) from error
-        return Stat(s.st_ino, s.st_size, s.st_mtime_ns)
+        return Stat(s.st_ino, s.st_size, s.st_mtime_ns, s.st_mode & 0o777)
 
     def names(self) -> list[str]:
         try:

@@ -1,0 +1,125 @@
+"""A step in doubt, for whoever settles it: a probe, a person, a program; and the words that do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from runledger.record import Failure
+from runledger.store import Fate
+from runledger.text import escape, shell_quote
+from runledger.view import OpenStep
+
+__all__ = ["NOT_HAPPENED", "Happened", "MarkReport", "NotHappened", "OwnerReport", "StepReport", "report_of", "resolve_lines"]
+
+
+class Happened:
+    """What a probe returns, or ``resolve`` is told, when the effect is there: with the result to record."""
+
+    __slots__ = ("result",)
+
+    def __init__(self, result: Any = None) -> None:
+        self.result = result
+
+    def __repr__(self) -> str:
+        return "Happened(...)"
+
+
+class NotHappened:
+    """The type of ``NOT_HAPPENED``: the effect is not there."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "NOT_HAPPENED"
+
+    def __reduce__(self) -> str:
+        return "NOT_HAPPENED"
+
+
+NOT_HAPPENED = NotHappened()
+
+
+class MarkReport(msgspec.Struct, frozen=True):
+    """A breadcrumb: when, what, and the data that came with it."""
+
+    at: str
+    label: str
+    data: Any = None
+
+
+class OwnerReport(msgspec.Struct, frozen=True):
+    """Who holds or held the step, whether they live, and how that is known. ``lease``: an external session, which has
+    nothing but its lease."""
+
+    id: str
+    pid: int | None
+    host: str | None
+    since: str | None
+    alive: bool
+    how: str
+    lease: str | None = None
+
+
+class StepReport(msgspec.Struct, frozen=True):
+    """A step that was started and never committed."""
+
+    name: str
+    key: str | None
+    lsn: int
+    attempt: int
+    started: str
+    owner: OwnerReport
+    marks: list[MarkReport]
+    failure: Failure | None
+    scope: str = "run"
+    inputs: str | None = None
+    idempotent: bool = False
+    probed: bool = False
+    parent: int | None = None
+
+
+def report_of(step: OpenStep, fate: Fate) -> StepReport:
+    """The report of an open step."""
+    by = step.by
+    return StepReport(
+        name=step.name,
+        key=step.key,
+        lsn=step.lsn,
+        attempt=step.attempt,
+        started=step.started,
+        owner=OwnerReport(
+            id=step.owner,
+            pid=by.pid if by is not None and step.lease is None else None,
+            host=by.host if by is not None else None,
+            since=step.started,
+            alive=fate.alive,
+            how=fate.how,
+            lease=step.lease,
+        ),
+        marks=[MarkReport(m.at, m.label, None if m.data is None else msgspec.json.decode(m.data)) for m in step.marks],
+        failure=step.failure,
+        scope=step.scope,
+        inputs=step.inputs,
+        idempotent=step.idempotent,
+        probed=step.probed,
+        parent=step.parent,
+    )
+
+
+def resolve_lines(step: StepReport | OpenStep) -> list[str]:
+    """The two command lines that settle a doubtful step: it happened, it did not. They name the attempt, so that one
+    that was looked up too long ago is refused."""
+    which = f"--lsn {step.lsn}"
+    if step.key is not None and not step.name.startswith("-") and not step.key.startswith("-"):
+        which = f"{shell_quote(step.name)} {shell_quote(step.key)} {which}"
+    return [
+        f"runledger resolve {which} --happened --reason 'looked: it is there'",
+        f"runledger resolve {which} --not-happened --reason 'looked: it is not there'",
+    ]
+
+
+def shown(name: str, key: str | None) -> str:
+    """A step's name and key on one line of a terminal."""
+    return escape(name) if key is None else f"{escape(name)} {escape(key)}"

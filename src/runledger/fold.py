@@ -1,0 +1,317 @@
+"""The fold: what one more record does to a view. No clock, no file, no owner's fate: the same records give the same view.
+
+``advance`` works in place on a view that its caller owns; ``fold`` is the same on a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+from runledger import record as r
+from runledger.run_state import HALTED, JACKED_OUT, RUNNING
+from runledger.state_reading import apply_reading, read
+from runledger.view import Damage, Identity, MarkView, OpenStep, Owner, Run, Saved, Settled, SprintView, View
+
+__all__ = ["MARKS_KEPT", "advance", "fold", "identity_of"]
+
+MARKS_KEPT = 50
+"""Marks shown of one open step; the journal has them all."""
+
+
+def fold(view: View, items: Iterable[r.Record | Damage]) -> View:
+    """The view after ``items``; ``view`` stays as it is."""
+    after = deepcopy(view)
+    for item in items:
+        advance(after, item)
+    return after
+
+
+def identity_of(scope: str, run: str, name: str, key: str | None) -> Identity | None:
+    """What makes two calls the same step; None for a keyless one."""
+    return None if key is None else Identity(run if scope == "run" else "", name, key)
+
+
+def advance(view: View, item: r.Record | Damage) -> None:
+    """Fold one record, or one stretch of damage, into ``view``."""
+    if type(item) is Damage:
+        _damage(view, item)
+        return
+    view.lsn = item.lsn
+    view.at = item.at
+    view.steps = item.steps
+    _FOLDS[type(item)](view, item)
+    run = view.run
+    if run is not None and run.state == RUNNING and type(item) in _ACTIONS:
+        run.last_activity = item.at
+
+
+# --- owners -----------------------------------------------------------------------------------------------------
+
+
+def _opened(view: View, x: r.Opened) -> None:
+    view.owners[x.owner] = Owner(
+        id=x.owner, pid=x.pid, start=x.start, boot=x.boot, pidns=x.pidns, host=x.host, since=x.at, program=x.program, commit=x.commit
+    )
+
+
+def _closed(view: View, x: r.Closed) -> None:
+    view.owners.pop(x.owner, None)
+
+
+def _lost(view: View, x: r.Lost) -> None:
+    view.owners.pop(x.who, None)
+    view.deaths += 1
+
+
+# --- the run's life ---------------------------------------------------------------------------------------------
+
+
+def _started(view: View, x: r.Started) -> None:
+    sprints = [SprintView(id=s) for s in x.sprints]
+    view.run = Run(
+        id=x.run,
+        plan_id=x.plan_id,
+        branch=x.branch,
+        declared_branch=x.declared_branch,
+        started=x.at,
+        sprints=sprints,
+        total=len(sprints),
+        current=sprints[0].id if sprints else None,
+        document=x.document,
+    )
+
+
+def _adopted(view: View, x: r.Adopted) -> None:
+    run = apply_reading(None, read(x.document.encode()), run_id=x.run)
+    run.declared_branch = bool(run.branch)
+    view.run = run
+
+
+def _observed(view: View, x: r.Observed) -> None:
+    if x.document is None or view.run is None:
+        return
+    before = view.run.state
+    run = apply_reading(view.run, read(x.document.encode()), run_id=view.run.id, obey=x.ignored is None)
+    if run.state == HALTED and before != HALTED:
+        run.failed_at = run.failed_at or x.at
+        run.failure_sprint = run.failure_sprint or run.current
+        run.reason = run.reason or "halted by hand in the state file"
+    view.run = run
+
+
+def _sprint(view: View, x: r.Sprint) -> None:
+    run = view.run
+    if run is None:
+        return
+    sprint = next((s for s in run.sprints if s.id == x.id), None)
+    if sprint is None:
+        sprint = SprintView(id=x.id)
+        run.sprints.append(sprint)
+        run.total = max(run.total, len(run.sprints))
+    if x.status == "completed" and sprint.status != "completed":
+        sprint.cycles = max(1, sprint.cycles)
+    sprint.status = x.status
+    run.completed = sum(s.status == "completed" for s in run.sprints)
+    run.current = x.id if x.status == "in_progress" else _next_sprint(run)
+
+
+def _next_sprint(run: Run) -> str | None:
+    """The sprint in progress, else the first one that is not completed."""
+    for status in ("in_progress", "pending"):
+        for sprint in run.sprints:
+            if sprint.status == status:
+                return sprint.id
+    return None
+
+
+def _halted(view: View, x: r.Halted) -> None:
+    if view.run is not None:
+        view.run.state, view.run.reason = HALTED, x.reason
+        view.run.failure_sprint, view.run.failed_at = view.run.current, x.at
+        view.run.last_activity = x.at
+
+
+def _resumed(view: View, x: r.Resumed) -> None:
+    if view.run is not None:
+        view.run.state, view.run.reason, view.run.word = RUNNING, None, None
+        view.run.failure_sprint = view.run.failed_at = None
+
+
+def _finished(view: View, x: r.Finished) -> None:
+    if view.run is not None:
+        view.run.state, view.run.reason = JACKED_OUT, x.reason
+        view.run.last_activity = x.at
+
+
+def _abandoned(view: View, x: r.Abandoned) -> None:
+    if view.run is not None:
+        view.run.state, view.run.reason, view.run.word = JACKED_OUT, f"abandoned: {x.reason}", None
+
+
+# --- steps ------------------------------------------------------------------------------------------------------
+
+
+def _intent(view: View, x: r.Intent) -> None:
+    step = OpenStep(
+        lsn=x.lsn,
+        name=x.name,
+        key=x.key,
+        scope=x.scope,
+        run=x.run,
+        attempt=x.attempt,
+        started=x.at,
+        owner=x.owner,
+        inputs=x.inputs,
+        idempotent=x.idempotent,
+        probed=x.probed,
+        parent=x.parent,
+        lease=x.lease,
+        nonce=x.nonce,
+        code=x.code,
+        by=view.owners.get(x.owner),
+    )
+    identity = identity_of(x.scope, x.run, x.name, x.key)
+    if identity is not None:
+        before = view.keys.get(identity)
+        if before is not None:
+            old = view.open.pop(before, None)
+            step.saved = old.saved if old is not None else None
+        view.settled.pop(identity, None)
+        view.keys[identity] = x.lsn
+    view.open[x.lsn] = step
+
+
+def _mark(view: View, x: r.Mark) -> None:
+    step = view.open.get(x.of)
+    if step is not None:
+        step.marks = [*step.marks[-(MARKS_KEPT - 1) :], MarkView(at=x.at, label=x.label, data=x.data)]
+
+
+def _checkpoint(view: View, x: r.Checkpoint) -> None:
+    step = view.open.get(x.of)
+    if step is not None:
+        step.saved = Saved(state=x.state, file=x.file, size=x.size, typed=x.typed)
+
+
+def _commit(view: View, x: r.Commit) -> None:
+    _settle(view, x, "committed", x.name, x.key, x.scope)
+
+
+def _abort(view: View, x: r.Abort) -> None:
+    step = view.open.get(x.of)
+    if step is not None:
+        _settle(view, x, "aborted", step.name, step.key, step.scope)
+
+
+def _resolved(view: View, x: r.Resolved) -> None:
+    _settle_damage(view, x.of)
+    if x.name is not None:
+        _settle(view, x, "committed" if x.happened else "aborted", x.name, x.key, x.scope)
+
+
+def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: str) -> None:
+    """Move a step from open to settled. The outcome's own fields are enough where the intent's line was lost."""
+    step = view.open.pop(x.of, None)
+    run = step.run if step is not None else x.run
+    identity = identity_of(scope, run, name, key)
+    if identity is not None:
+        if view.keys.get(identity) == x.of:
+            del view.keys[identity]
+        view.settled[identity] = Settled(
+            lsn=x.lsn,
+            of=x.of,
+            name=name,
+            key=key,
+            scope=scope,
+            run=run,
+            attempt=step.attempt if step is not None else x.attempt,
+            status=status,
+            at=x.at,
+            owner=x.owner,
+            started=step.started if step is not None else "",
+            inputs=step.inputs if step is not None else x.inputs,
+            result=getattr(x, "result", None),
+            file=getattr(x, "file", None),
+            size=getattr(x, "size", None),
+            typed=getattr(x, "typed", False),
+            unstored=getattr(x, "unstored", None),
+            reason=getattr(x, "reason", None),
+            resolved=type(x) is r.Resolved,
+            code=step.code if step is not None else None,
+            marks=step.marks if step is not None else [],
+        )
+    if view.run is not None and run == view.run.id:
+        if status == "committed":
+            view.run.committed += 1
+            view.run.last_commit = name if key is None else f"{name} {key}"
+        else:
+            view.run.aborted += 1
+
+
+def _doubt(view: View, x: r.Doubt) -> None:
+    step = view.open.get(x.of)
+    if step is not None:
+        step.over = True
+        step.failure = x.failure
+
+
+# --- the journal itself -----------------------------------------------------------------------------------------
+
+
+def _torn(view: View, x: r.Torn) -> None:
+    view.torn += 1
+
+
+def _nothing(view: View, x: r.Compacted | r.Heartbeat) -> None:
+    """Recorded for the timeline; changes nothing that is known."""
+
+
+def _damage(view: View, x: Damage) -> None:
+    """Lost records: the numbers are used up, a lost outcome leaves its intent open, and whatever step can still be
+    read in the bad bytes becomes an open step in doubt, so that damage never reads as "never started"."""
+    view.lsn = x.last
+    view.steps += x.intents
+    view.damage.append(x)
+    run = view.run.id if view.run is not None else ""
+    for lsn, (name, key) in zip(range(x.first, x.last + 1), x.salvaged, strict=False):
+        identity = identity_of("run", run, name, key)
+        if identity is not None and (identity in view.keys or identity in view.settled):
+            continue
+        view.open[lsn] = OpenStep(
+            lsn=lsn, name=name, key=key, scope="run", run=run, attempt=1, started="", owner="", over=True, damaged=True
+        )
+        if identity is not None:
+            view.keys[identity] = lsn
+
+
+def _settle_damage(view: View, lsn: int) -> None:
+    view.damage = [d for d in view.damage if not d.first <= lsn <= d.last]
+
+
+_FOLDS: dict[type, Callable[[View, Any], None]] = {
+    r.Opened: _opened,
+    r.Closed: _closed,
+    r.Lost: _lost,
+    r.Started: _started,
+    r.Adopted: _adopted,
+    r.Observed: _observed,
+    r.Sprint: _sprint,
+    r.Halted: _halted,
+    r.Resumed: _resumed,
+    r.Finished: _finished,
+    r.Abandoned: _abandoned,
+    r.Heartbeat: _nothing,
+    r.Intent: _intent,
+    r.Mark: _mark,
+    r.Checkpoint: _checkpoint,
+    r.Commit: _commit,
+    r.Abort: _abort,
+    r.Doubt: _doubt,
+    r.Resolved: _resolved,
+    r.Torn: _torn,
+    r.Compacted: _nothing,
+}
+
+_ACTIONS = frozenset(_FOLDS) - {r.Opened, r.Closed, r.Lost, r.Observed, r.Adopted, r.Torn, r.Compacted}

@@ -1,0 +1,312 @@
+"""What a user holds: one handle on the ledger of a directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from types import EllipsisType, TracebackType
+from typing import Any, TypeVar
+
+from runledger import record
+from runledger.decorate import decorate
+from runledger.doubt import Happened, MarkReport, NotHappened, OwnerReport, report_of
+from runledger.errors import UsageError
+from runledger.keys import check_key, check_name, value_inputs
+from runledger.local.files import find_root
+from runledger.local.store import LocalStore
+from runledger.options import Options
+from runledger.replay_report import ReplayReport
+from runledger.replay_report import report as replay_report
+from runledger.run import RunBlock
+from runledger.skip import SkipCommitted, Skips
+from runledger.status import Status, status_of
+from runledger.step import Rules, StepBlock, current, outcome_of, result_of
+from runledger.store import Claim, Move, Resolution, Store
+from runledger.view import OpenStep, Settled
+
+__all__ = ["KnownStep", "Ledger", "StepUse"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class KnownStep:
+    """What is known of a step.
+
+    Attributes:
+        status: ``committed``, ``aborted``, ``in_flight`` or ``in_doubt``.
+        lsn: of the outcome's record, or of the intent while there is none.
+        attempt: how often it was started.
+        owner, marks, failure: who, which breadcrumbs, and how an open one's body ended.
+    """
+
+    def __init__(self, ledger: Ledger, status: str, held: Settled | OpenStep, owner: OwnerReport | None) -> None:
+        self._ledger = ledger
+        self._held = held
+        self.status = status
+        self.name = held.name
+        self.key = held.key
+        self.lsn = held.lsn
+        self.attempt = held.attempt
+        self.owner = owner if owner is not None else held.owner
+        self.marks = [MarkReport(m.at, m.label, _plain(m.data)) for m in held.marks]
+        self.failure: record.Failure | None = held.failure if isinstance(held, OpenStep) else None
+
+    @property
+    def result(self) -> Any:
+        """The recorded result, None where there is none.
+
+        Raises:
+            ResultNotStored: it was not stored, or needs a class that is not loaded here.
+        """
+        return result_of(self._ledger.store, self._held) if isinstance(self._held, Settled) else None
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self.key}: {self.status}, LSN {self.lsn}, attempt {self.attempt}>"
+
+
+def _plain(data: Any) -> Any:
+    import msgspec
+
+    return None if data is None else msgspec.json.decode(data)
+
+
+class StepUse(StepBlock):
+    """``ledger.step(...)``: use it as ``with``, as ``async with``, or to decorate a function, async or not."""
+
+    def __init__(self, ledger: Ledger, name: str, key: Any, inputs: Any, scope: str, rules: Rules) -> None:
+        super().__init__(ledger.store, ledger.ledger_id, ledger.skips, self._claim_of_block, rules)
+        self._ledger = ledger
+        self._name = name
+        self._key = key
+        self._inputs = inputs
+        self._scope = scope
+
+    def _claim_of_block(self) -> Claim:
+        if self._key is not None and not isinstance(self._key, str):
+            raise UsageError("a `with` step takes its key as text; a callable key needs the decorator's arguments")
+        inputs = None if self._inputs is ... or self._inputs is None else value_inputs(self._inputs)
+        return self.claim(self._key, inputs, (), None)
+
+    def claim(self, key: str | None, inputs: str | None, unfingerprinted: tuple[str, ...], code: str | None) -> Claim:
+        """The claim of one call."""
+        parent = current.get()
+        return Claim(
+            name=self._name,
+            key=key,
+            scope=self._scope,
+            inputs=inputs,
+            unfingerprinted=unfingerprinted,
+            idempotent=self._rules.idempotent,
+            probed=self._rules.probe is not None,
+            parent=parent[1] if parent is not None and parent[0] == id(self._store) else None,
+            code=code,
+        )
+
+    def __call__(self, function: F) -> F:
+        return decorate(function, self._store, self._ledger_id, self._key, self._inputs, self.claim, self._rules)
+
+
+class Ledger:
+    """One handle on a ledger. Thread-safe, usable from any number of asyncio tasks; other processes open their own.
+
+    Close it, or use it as a context manager: closing makes everything durable and says that this owner left in good
+    order. Nothing is written before the first step or move.
+    """
+
+    def __init__(self, store: LocalStore, root: str) -> None:
+        self.store: Store = store
+        self.root = root
+        self.skips = Skips()
+        self._local = store
+
+    @classmethod
+    def open(
+        cls, root: str | os.PathLike[str] | None = None, *, commit: str = "durable", options: Options | None = None
+    ) -> Ledger:
+        """The ledger of ``root``: the argument, else RUNLEDGER_DIR, else the nearest ancestor of the working directory
+        that has ``.run``, else the working directory.
+
+        ``commit="durable"``: a commit is on the disk before the step returns. ``commit="riding"``: it becomes durable
+        with the next record that syncs, or at close; after a power cut the last finished step may come back in doubt,
+        never as lost or unstarted.
+
+        Raises:
+            UsageError: ``commit`` is neither.
+        """
+        if commit not in ("durable", "riding"):
+            raise UsageError(f"commit is 'durable' or 'riding', not {commit!r}")
+        found = find_root(root)
+        return cls(LocalStore(found, commit=commit, options=options), found)
+
+    def ledger_id(self) -> str:
+        """The ledger's own id, from its first segment; "" before the first record."""
+        return self._local.reader.view.ledger
+
+    # --- steps --------------------------------------------------------------------------------------------------
+
+    def step(
+        self,
+        name: str,
+        *,
+        key: str | Callable[..., str] | None = None,
+        inputs: Any | EllipsisType = ...,
+        idempotent: bool = False,
+        probe: Callable[[Any], Any] | None = None,
+        aborts_on: type[BaseException] | Iterable[type[BaseException]] = (),
+        scope: str = "run",
+    ) -> StepUse:
+        """One unit of work: its intent is durable before the body runs, its outcome before the caller goes on.
+
+        Args:
+            name: what kind of step it is.
+            key: the natural key that makes a second attempt a no-op. A decorator's key may be a template over the
+                function's parameters, or a callable of its arguments. Without a key the step is recorded and its doubt
+                is detected, but it is never skipped.
+            inputs: what the work is made from, fingerprinted and not stored: the same key with other inputs is refused.
+                A decorator takes the call's arguments unless told None, or only those that are named.
+            idempotent: repeating is harmless: a doubtful attempt is run again, and the records ride on the next sync.
+            probe: asked about a doubtful attempt; returns ``Happened(result)``, ``NOT_HAPPENED`` or None.
+            aborts_on: exceptions that prove that nothing happened.
+            scope: ``"run"``: the key lives for one run; ``"ledger"``: for ever.
+
+        Raises:
+            UsageError, KeyInvalid: at once, for arguments that cannot mean a step.
+        """
+        check_name(name)
+        if isinstance(key, str):
+            check_key(key)
+        elif key is not None and not callable(key):
+            check_key(key)
+        if scope not in ("run", "ledger"):
+            raise UsageError(f"scope is 'run' or 'ledger', not {scope!r}")
+        classes = (aborts_on,) if isinstance(aborts_on, type) else tuple(aborts_on)
+        if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
+            raise UsageError("aborts_on takes exception classes")
+        return StepUse(self, name, key, inputs, scope, Rules(idempotent=idempotent, probe=probe, aborts_on=classes))
+
+    def skip_committed(self) -> SkipCommitted:
+        """``with ledger.skip_committed(), ledger.step(...)``: the block is skipped when its step is committed."""
+        return SkipCommitted(self.skips)
+
+    def lookup(self, name: str, key: str) -> KnownStep | None:
+        """What is known of a step, without side effects; None where nothing is."""
+        check_name(name)
+        check_key(key)
+        held = self.store.lookup(name, key)
+        if held is None:
+            return None
+        if isinstance(held, Settled):
+            return KnownStep(self, held.status, held, None)
+        fate = self._local.fate(held)
+        return KnownStep(self, "in_flight" if fate.alive else "in_doubt", held, report_of(held, fate).owner)
+
+    def resolve(
+        self, name: str | None, key: str | None, outcome: Happened | NotHappened, *, reason: str, lsn: int | None = None
+    ) -> int:
+        """Settle a step in doubt by decision; durable on return. With ``lsn`` it must be the current attempt.
+
+        Raises:
+            ResolveRefused: it is settled, another attempt by now, or in flight.
+            UsageError: no reason, or no outcome.
+        """
+        if not isinstance(outcome, (Happened, NotHappened)):
+            raise UsageError("resolve takes Happened(result) or NOT_HAPPENED")
+        if name is None and lsn is None:
+            raise UsageError("resolve needs a name and key, or an LSN")
+        happened = isinstance(outcome, Happened)
+        it_happened, refusal = outcome_of(outcome.result if isinstance(outcome, Happened) else None)
+        if refusal is not None:
+            raise refusal
+        by_lsn = name is None or (key is None and lsn is not None)
+        return self.store.resolve(
+            Resolution(
+                name=None if by_lsn else name,
+                key=key,
+                lsn=lsn,
+                happened=happened,
+                reason=reason,
+                result=it_happened.result,
+            )
+        )
+
+    # --- the run ------------------------------------------------------------------------------------------------
+
+    def run(self, plan_id: str | None = None, branch: str | None = None, sprints: Iterable[str] = ()) -> RunBlock:
+        """Start the run ``plan_id`` or go on with it; an escaping exception halts it, a clean end finishes it."""
+        return RunBlock(self, plan_id, branch, tuple(sprints))
+
+    def start(self, plan_id: str | None = None, branch: str | None = None, sprints: Iterable[str] = ()) -> None:
+        """Begin a run. Raises RunMoveRefused while one is RUNNING or HALTED, AdoptionRequired over a foreign one."""
+        self.store.transition(Move(what="start", plan_id=plan_id, branch=branch, sprints=tuple(sprints)))
+
+    def begin_sprint(self, sprint: str) -> None:
+        """Make ``sprint`` the current one. Raises SprintUnknown, RunMoveRefused."""
+        self.store.transition(Move(what="sprint", sprint=sprint, status="in_progress"))
+
+    def complete_sprint(self, sprint: str) -> None:
+        """Put on record that ``sprint`` is done. Raises SprintUnknown."""
+        self.store.transition(Move(what="sprint", sprint=sprint, status="completed"))
+
+    def halt(self, reason: str) -> None:
+        """Stop the run until somebody resumes it explicitly."""
+        self.store.transition(Move(what="halt", reason=reason))
+
+    def resume(self, by: str | None = None) -> None:
+        """Let a halted run go on. Raises RunMoveRefused unless it is HALTED."""
+        self.store.transition(Move(what="resume", by=by))
+
+    def finish(self, force: bool = False, reason: str | None = None) -> None:
+        """End the run: JACKED_OUT. Raises FinishRefused while something is undone, unless forced with a reason."""
+        self.store.transition(Move(what="finish", force=force, reason=reason))
+
+    def abandon(self, reason: str) -> None:
+        """Give the run up, unfinished as it is: JACKED_OUT, with the reason on record."""
+        self.store.transition(Move(what="abandon", reason=reason))
+
+    def adopt(self, force: bool = False) -> None:
+        """Take over the run of a state file that somebody else wrote."""
+        self.store.transition(Move(what="adopt", force=force))
+
+    def heartbeat(self) -> None:
+        """Say that the loop is turning: moves ``last_activity``; needs no sync."""
+        self.store.transition(Move(what="heartbeat"))
+
+    # --- looking ------------------------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """Where the run stands."""
+        return status_of(self.store.known(), self.root)
+
+    def replay(self) -> ReplayReport:
+        """What was started and never committed."""
+        return replay_report(self.store.known())
+
+    def compact(self) -> dict[str, Any]:
+        """Fold what is new into the history and drop the segments that are folded; says what it did. Safe at any time
+        and in any number of processes.
+
+        Raises:
+            CompactionBusy: another process is compacting.
+            LedgerCorrupt: records are damaged; they are kept until that is settled.
+        """
+        return self.store.compact()
+
+    def close(self) -> None:
+        """Make everything durable and leave; further calls raise ``LedgerClosed``."""
+        self.store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Ledger:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import asyncio
+
+        await asyncio.to_thread(self.close)

@@ -1,0 +1,111 @@
+"""Compaction: fold what is new into the history, then drop what is folded.
+
+The order, and what a crash after each step leaves:
+
+1. The segment is rolled: nothing is folded yet.
+2. The settled steps go into the history, durably: the records are still there, folding them again changes nothing.
+3. The checkpoint is replaced, durably: readers begin behind it; the segments before it are no longer needed.
+4. The segments are deleted: a next compaction deletes what is left of them.
+
+Readers and writers go on meanwhile; the append lock is only held for the roll.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from runledger.errors import CompactionBusy, LedgerCorrupt
+from runledger.local import checkpoint
+from runledger.local.history import History
+from runledger.local.journal import segments
+from runledger.local.layout import COMPACT_LOCK, HISTORY, segment_name
+from runledger.log import event
+from runledger.record import Compacted
+
+if TYPE_CHECKING:
+    from runledger.local.store import LocalStore
+
+__all__ = ["compact"]
+
+
+def compact(store: LocalStore) -> dict[str, Any]:
+    """Compact the ledger of ``store``.
+
+    Raises:
+        CompactionBusy: somebody else is at it.
+        LedgerCorrupt: records are lost to damage; nothing is dropped until that is settled.
+    """
+    import portalocker
+
+    store.become_owner()
+    ledger = store.files.ledger
+    assert ledger is not None
+    lock = ledger.open(COMPACT_LOCK, write=True, create=True)
+    assert lock is not None
+    try:
+        try:
+            portalocker.lock(lock.fd, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+        except portalocker.exceptions.LockException as error:
+            raise CompactionBusy("another process is compacting this ledger", hint="Try again when it is done.") from error
+        return _compact(store)
+    finally:
+        lock.close()
+
+
+def _compact(store: LocalStore) -> dict[str, Any]:
+    reader = store.reader
+    with store.ordered() as tx:
+        view, journal = tx.view, reader.journal
+        assert journal is not None
+        if view.damage:
+            d = view.damage[0]
+            raise LedgerCorrupt(
+                f"{d.file}, offset {d.offset}: {d.reason}; nothing is dropped while records are damaged",
+                hint="To see all of it: runledger verify",
+                damage=list(view.damage),
+            )
+        folded = checkpoint.read(store.files.ledger) if store.files.ledger is not None else None
+        before = folded.lsn if folded is not None else 0
+        idle = journal.file is None or view.lsn == before
+        if not idle:
+            tx.write(Compacted(lsn=0, at="", run=view.run.id if view.run is not None else ""))
+            journal.append()
+            journal.roll()
+        upto = view.lsn
+        settled = list(view.settled.items())
+        encoded = checkpoint.encode(view)
+    if idle:
+        dropped = _drop(store, before)
+        return {"folded": 0, "upto": upto, "segments": dropped}
+    ledger = store.files.ledger
+    assert ledger is not None
+    history = History.create(os.path.join(ledger.path, HISTORY), view.ledger)
+    try:
+        history.fold(settled, upto, encoded)
+    finally:
+        history.close()
+    ledger.sync()
+    checkpoint.write(ledger, encoded)
+    dropped = _drop(store, upto)
+    with store.held():
+        reader.forget_folded()
+    store.tx.urgent = True
+    store.write_snapshot()
+    event("info", "compaction.done", upto=upto, steps=len(settled), segments=dropped)
+    return {"folded": len(settled), "upto": upto, "segments": dropped}
+
+
+def _drop(store: LocalStore, upto: int) -> int:
+    """Delete the segments whose records are all folded, oldest first, so that what is left has no gap."""
+    ledger = store.files.ledger
+    assert ledger is not None
+    firsts = segments(ledger)
+    dropped = 0
+    for first, following in zip(firsts, firsts[1:], strict=False):
+        if following - 1 <= upto:
+            ledger.unlink(segment_name(first))
+            dropped += 1
+    if dropped:
+        ledger.sync()
+    return dropped

@@ -1,0 +1,113 @@
+"""What is known now, for readers of every kind: nothing is made, written or locked, and a read-only checkout will do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import msgspec
+
+from runledger.fold import advance
+from runledger.local.directory import Directory
+from runledger.local.files import Files
+from runledger.local.journal import Journal, segments
+from runledger.local.owner import fate
+from runledger.local.reader import Reader
+from runledger.local.standing import fate_of
+from runledger.record import Record
+from runledger.store import Fate, Known
+from runledger.view import Damage, Owner, View
+
+__all__ = ["inspect", "known", "records"]
+
+SETTLING_S = 0.02
+"""A line that another process is still writing is whole after so long, in seconds; what is not by then is torn."""
+
+
+def inspect(root: str) -> tuple[Known, Reader]:
+    """What the ledger below ``root`` says now, and the reader to look further with; the caller closes it."""
+    reader = Reader(Files(root), write=False)
+    try:
+        return known(reader, "", set()), reader
+    except BaseException:
+        reader.close()
+        raise
+
+
+def known(reader: Reader, me: str, active: set[int]) -> Known:
+    """What ``reader`` knows now, seen by the owner ``me``; an edit of the state file that no record tells of yet counts."""
+    reader.refresh()
+    torn = _torn(reader)
+    view = _copy(reader.view)
+    problem, unclaimed, shown = None, None, 0
+    snapshot = reader.snapshot
+    if snapshot is not None:
+        snapshot.forget()
+        for observed in snapshot.look(view, keep=False):
+            advance(view, observed)
+        snapshot.forget()
+        problem, unclaimed, shown = snapshot.problem, snapshot.unclaimed, snapshot.lsn
+    owners = reader.files.owners
+    fates = {step.lsn: fate_of(step, owners, me, active) for step in view.open.values()}
+    notes = list(unclaimed.notes) if unclaimed is not None else []
+    return Known(view, fates, _living(view, owners, me), torn, problem, notes, shown, unclaimed)
+
+
+def _living(view: View, owners: Directory | None, me: str) -> tuple[Owner, Fate] | None:
+    """The last owner that came and is alive, others before this one."""
+    mine = None
+    for owner in reversed(view.owners.values()):
+        if owner.id == me:
+            mine = owner, Fate(True, "this process")
+            continue
+        verdict = fate(owners, owner, set())
+        if verdict.alive:
+            return owner, Fate(True, verdict.how)
+    return mine
+
+
+def _copy(view: View) -> View:
+    """A view that stays as it is while the writer goes on; settled steps are looked up, not listed."""
+    return msgspec.structs.replace(
+        view,
+        run=None if view.run is None else msgspec.structs.replace(view.run, sprints=list(view.run.sprints)),
+        open={lsn: msgspec.structs.replace(step) for lsn, step in view.open.items()},
+        keys=dict(view.keys),
+        owners=dict(view.owners),
+        damage=list(view.damage),
+        settled={},
+    )
+
+
+def _torn(reader: Reader) -> dict[str, object] | None:
+    journal = reader.journal
+    if journal is None or journal.torn is None:
+        return None
+    time.sleep(SETTLING_S)
+    reader.stale = True
+    reader.refresh()
+    journal = reader.journal
+    if journal is None or journal.torn is None or journal.file is None:
+        return None
+    return {"file": journal.file.path, "offset": journal.torn.offset, "bytes": journal.torn.size}
+
+
+def records(root: str, after: int) -> Iterator[Record | Damage]:
+    """The records after an LSN that no compaction has dropped, streamed; damage comes in its place."""
+    files = Files(root)
+    files.find()
+    if files.ledger is None:
+        return
+    journal = Journal(files.ledger, "", write=False)
+    try:
+        yield from _items(files.ledger, journal, after)
+    finally:
+        journal.close()
+        files.close()
+
+
+def _items(ledger: Directory, journal: Journal, after: int) -> Iterator[Record | Damage]:
+    firsts = segments(ledger)
+    start = max(after, firsts[0] - 1) if firsts else after
+    for items in journal.load(start, 0):
+        yield from items

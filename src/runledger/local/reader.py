@@ -1,0 +1,176 @@
+"""A view of one ledger's files that is kept up to date by reading on: checkpoint, then the rest of the journal.
+
+It writes nothing and takes no lock. The store reads through it under the append lock, where what it sees is all there
+is; anybody else sees a recent moment.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from runledger.errors import LedgerCorrupt
+from runledger.fold import advance
+from runledger.local import checkpoint
+from runledger.local.files import Files
+from runledger.local.history import History
+from runledger.local.journal import Behind, Journal
+from runledger.local.layout import CHECKPOINT, HISTORY, SEGMENT_BYTES
+from runledger.local.snapshot import Snapshot
+from runledger.view import Identity, Settled, View
+
+__all__ = ["Reader"]
+
+LOADS = 20
+"""Times to begin again when a compaction overtakes the reading, before it is called damage."""
+
+
+class Reader:
+    """``view`` is what the files say; ``stale`` that it must be read again from the checkpoint on before it is used.
+
+    ``base`` is the LSN of the checkpoint that the view was built on: settled steps up to there are in the history.
+    """
+
+    def __init__(self, files: Files, *, write: bool, segment_bytes: int = SEGMENT_BYTES) -> None:
+        self.files = files
+        self.write = write
+        self.segment_bytes = segment_bytes
+        self.view = View(ledger="")
+        self.journal: Journal | None = None
+        self.snapshot: Snapshot | None = None
+        self.stale = True
+        self.base = 0
+        self._history: History | None = None
+
+    def refresh(self) -> None:
+        """Read what is new.
+
+        Raises:
+            LedgerCorrupt, NewerVersion, DiskRefused: the files cannot be read as a ledger of this version.
+        """
+        if not self.stale and self.journal is not None:
+            try:
+                records = self.journal.read_on()
+            except Behind:
+                pass
+            else:
+                if records:
+                    self.stale = True
+                    for record in records:
+                        advance(self.view, record)
+                    self.stale = False
+                return
+        for again in range(LOADS):
+            try:
+                self._load()
+            except Behind:
+                time.sleep(0.001 * again)
+            else:
+                return
+        raise LedgerCorrupt(f"{self.files.root}/.run/ledger: segments go away faster than they can be read", damage=[])
+
+    def _load(self) -> None:
+        self.stale = True
+        self.close_journal()
+        self.files.find()
+        if self.files.run is not None and self.snapshot is None:
+            self.snapshot = Snapshot(self.files.run)
+        elif self.snapshot is not None:
+            self.snapshot.forget()
+        self.view, self.base = View(ledger=""), 0
+        if self.files.ledger is None:
+            self.stale = False
+            return
+        folded = self._checkpoint()
+        if folded is not None:
+            self.view, self.base = folded, folded.lsn
+        journal = Journal(self.files.ledger, self.view.ledger, write=self.write, segment_bytes=self.segment_bytes)
+        view = self.view
+        for items in journal.load(view.lsn, view.steps):
+            for item in items:
+                advance(view, item)
+        if folded is not None and (journal.file is None or journal.lsn < self.base):
+            raise LedgerCorrupt(
+                f"{self.files.ledger.path}: the journal ends at LSN {journal.lsn}, and the checkpoint covers {self.base}",
+                hint="To see all of it: runledger verify",
+                damage=[],
+            )
+        view.ledger = journal.ledger
+        self.journal = journal
+        self.stale = False
+
+    def _checkpoint(self) -> View | None:
+        """The checkpoint, or the copy of it in the history where it is missing or damaged."""
+        assert self.files.ledger is not None
+        try:
+            folded = checkpoint.read(self.files.ledger)
+        except LedgerCorrupt:
+            folded = self._checkpoint_of_history()
+            if folded is None:
+                raise
+        return folded if folded is not None else self._checkpoint_of_history()
+
+    def _checkpoint_of_history(self) -> View | None:
+        history = self.open_history("")
+        if history is None:
+            return None
+        kept = history.meta().checkpoint
+        return checkpoint.decode(kept, HISTORY) if kept else None
+
+    # --- settled steps ------------------------------------------------------------------------------------------
+
+    def settled(self, identity: Identity) -> Settled | None:
+        """The outcome of a step, from the journal or from the folded history.
+
+        Raises:
+            LedgerCorrupt: the history is damaged or gone, so that "never started" cannot be told.
+        """
+        found = self.view.settled.get(identity)
+        if found is not None or not self.base:
+            return found
+        return self.history().get(identity)
+
+    def history(self) -> History:
+        """The folded history that the view's checkpoint rests on."""
+        history = self._history or self.open_history(self.view.ledger)
+        if history is None or history.meta().lsn < self.base:
+            raise LedgerCorrupt(
+                f"{self.files.root}/.run/ledger/{HISTORY}: the folded history is missing or older than the checkpoint "
+                f"({CHECKPOINT}, LSN {self.base}); no key can be told to be new",
+                hint="To see all of it: runledger verify",
+                damage=[],
+            )
+        self._history = history
+        return history
+
+    def open_history(self, ledger: str) -> History | None:
+        """The history if there is one; kept open with this reader."""
+        if self._history is None and self.files.ledger is not None:
+            path = os.path.join(self.files.ledger.path, HISTORY)
+            self._history = History.open(path, ledger, read_only=not self.write)
+        return self._history
+
+    def forget_folded(self) -> None:
+        """Drop settled steps that a compaction has put into the history meanwhile; memory stays bounded by the tail."""
+        if self.files.ledger is None:
+            return
+        folded = checkpoint.read(self.files.ledger)
+        if folded is None or folded.lsn <= self.base or folded.lsn > self.view.lsn:
+            return
+        lsn = folded.lsn
+        self.view.settled = {i: s for i, s in self.view.settled.items() if s.lsn > lsn}
+        self.base = lsn
+
+    # --- the end ------------------------------------------------------------------------------------------------
+
+    def close_journal(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
+            self.journal = None
+
+    def close(self) -> None:
+        self.close_journal()
+        if self._history is not None:
+            self._history.close()
+            self._history = None
+        self.stale = True

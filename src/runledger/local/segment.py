@@ -1,0 +1,312 @@
+"""Reading a segment: from bytes to records, and one verdict on where they stop.
+
+What a crash leaves (a torn tail) and what it never leaves (damage) are told apart here, and only here:
+
+- In a sealed segment every bad byte is damage, since the segment was whole and synced before the next one existed.
+- In the last segment bad bytes are damage when a later valid record was written knowing that they were durable, or when
+  they still are one whole JSON object: a torn write cannot give that. Otherwise they are unsynced writes of a crash.
+
+A valid record beyond a hole proves nothing by itself: syncs may persist a later write and lose an earlier one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from runledger.errors import LedgerCorrupt
+from runledger.local import frame
+from runledger.local.directory import Directory, File
+from runledger.local.frame import BadLine, Header
+from runledger.record import Intent, Record
+from runledger.view import Damage
+
+__all__ = ["Lines", "TornTail", "Walk", "corrupt", "is_sealed_at", "open_segment", "read_sealed", "read_tail", "scan"]
+
+CHUNK = 1 << 20
+LONGEST_LINE = 64 << 20
+"""A line beyond this many bytes is damage: results are inlined only when small, state files are bounded."""
+
+_FILLER = b"\n\0"
+_SEAL = b'{"t":"seal"'
+
+
+class TornTail(NamedTuple):
+    """Unsynced writes of a crash: ``size`` bytes from ``offset`` on that are no record."""
+
+    offset: int
+    size: int
+
+
+class Lines(NamedTuple):
+    """A stretch of good lines: records, where each begins, and where the last one ends."""
+
+    records: list[Record]
+    offsets: list[int]
+    end: int
+    bad: BadLine | None
+
+
+class Walk:
+    """Where a reader stands: what the next record's number must be, and how many intents there were."""
+
+    __slots__ = ("lsn", "steps")
+
+    def __init__(self, lsn: int, steps: int) -> None:
+        self.lsn = lsn
+        self.steps = steps
+
+
+def open_segment(directory: Directory, name: str, first: int, ledger: str | None, *, write: bool = False) -> tuple[File, Header, int] | None:
+    """The segment's file, header and the offset of its first record; None where the file is gone.
+
+    Raises:
+        LedgerCorrupt: the header is damaged, or belongs to another ledger or another place.
+    """
+    file = directory.open(name, write=write)
+    if file is None:
+        return None
+    try:
+        head = file.pread(4096, 0)
+        line, newline, _ = head.partition(b"\n")
+        try:
+            if not newline:
+                raise BadLine("the segment's header is damaged")
+            header = frame.header_of(line)
+        except BadLine as bad:
+            raise corrupt(file.path, 0, first, str(bad)) from bad
+        if ledger is not None and header.ledger != ledger:
+            raise corrupt(file.path, 0, first, f"it belongs to another ledger ({header.ledger})")
+        if header.first != first:
+            raise corrupt(file.path, 0, first, f"its header says that it begins with LSN {header.first}")
+    except BaseException:
+        file.close()
+        raise
+    return file, header, len(line) + 1
+
+
+def corrupt(path: str, offset: int, lsn: int, reason: str) -> LedgerCorrupt:
+    """The error for damage that leaves nothing to go on with."""
+    finding = Damage(file=path, offset=offset, first=lsn, last=lsn, reason=reason)
+    return LedgerCorrupt(
+        f"{path}, offset {offset}, LSN {lsn}: {reason}", hint="To see all of it: runledger verify", damage=[finding]
+    )
+
+
+def scan(data: bytes, base: int, seed: int, walk: Walk) -> Lines:
+    """The good lines at the start of ``data`` (at offset ``base``), up to filler, an unfinished line or a bad one."""
+    records: list[Record] = []
+    offsets: list[int] = []
+    at = 0
+    decode = frame.decode
+    while True:
+        end = data.find(b"\n", at)
+        if end <= at or data.startswith(_SEAL, at):
+            break
+        try:
+            record = decode(data[at:end], seed)
+        except BadLine as bad:
+            return Lines(records, offsets, base + at, bad)
+        if record.lsn != walk.lsn + 1:
+            return Lines(records, offsets, base + at, BadLine(f"LSN {record.lsn} where {walk.lsn + 1} is due"))
+        walk.lsn = record.lsn
+        walk.steps = record.steps
+        records.append(record)
+        offsets.append(base + at)
+        at = end + 1
+    return Lines(records, offsets, base + at, None)
+
+
+def read_sealed(file: File, header: Header, start: int, walk: Walk, last: int, steps_after: int) -> Iterator[list[Record | Damage]]:
+    """All of a sealed segment, whose last record must be ``last``; memory is bounded by a block.
+
+    Blocks whose checksum holds are decoded whole; any other is read line by line.
+    """
+    seed = frame.seed_of(header.segment)
+    size = file.stat().size
+    offset = 0
+    seal = _find_seal(file, size, seed)
+    for length, checksum in seal.blocks if seal is not None else ():
+        data = file.pread(length, offset)
+        if len(data) != length or checksum != f"{frame.crc32(data):08x}":
+            break
+        records = frame.decode_many(memoryview(data)[start:] if offset == 0 else memoryview(data))
+        if records:
+            if records[0].lsn != walk.lsn + 1 or records[-1].lsn != walk.lsn + len(records):
+                break
+            walk.lsn, walk.steps = records[-1].lsn, records[-1].steps
+            yield records  # type: ignore[misc]  # a list of records is read as one of items
+        offset += length
+    offset = max(offset, start)
+    if walk.lsn < last:
+        yield from _read_lines(file, seed, offset, size, walk, last, steps_after)
+
+
+def _find_seal(file: File, size: int, seed: int) -> frame.Seal | None:
+    tail = file.pread(min(size, 256 << 10), max(0, size - (256 << 10)))
+    begin = tail.rfind(b"\n", 0, len(tail) - 1) + 1
+    return frame.seal_of(tail[begin:-1], seed) if tail.endswith(b"\n") else None
+
+
+def _read_lines(
+    file: File, seed: int, offset: int, size: int, walk: Walk, last: int, steps_after: int
+) -> Iterator[list[Record | Damage]]:
+    """A sealed segment line by line: every stretch of bad bytes becomes one ``Damage`` up to the next good record."""
+    while walk.lsn < last:
+        data = _whole_lines(file, offset, size)
+        lines = scan(data, offset, seed, walk)
+        if lines.records:
+            yield list(lines.records)
+        if lines.bad is None and lines.end > offset and lines.end < size:
+            offset = lines.end
+            continue
+        found = _next_good(file, lines.end, size, seed, walk.lsn)
+        upto, steps, resume = (last, steps_after, size) if found is None else found
+        if upto > walk.lsn:
+            reason = str(lines.bad) if lines.bad is not None else "records are missing"
+            yield [_damage(file, lines.end, resume, walk, min(upto, last), steps, reason)]
+        offset = resume
+
+
+def _whole_lines(file: File, offset: int, size: int) -> bytes:
+    """The next chunk, extended until it holds a whole line."""
+    want = CHUNK
+    while True:
+        data = file.pread(min(want, size - offset), offset)
+        cut = data.rfind(b"\n") + 1
+        if cut or len(data) < want or want >= LONGEST_LINE:
+            return data[:cut] if cut else data
+        want *= 4
+
+
+def _next_good(file: File, offset: int, size: int, seed: int, after: int) -> tuple[int, int, int] | None:
+    """The next valid record numbered beyond ``after + 1``: the last LSN lost before it, the intents up to there, and
+    where it begins."""
+    for begin, record in _good_lines(file, offset, size, seed):
+        if record.lsn > after:
+            return record.lsn - 1, record.steps - (type(record) is Intent), begin
+    return None
+
+
+def _good_lines(file: File, offset: int, size: int, seed: int) -> Iterator[tuple[int, Record]]:
+    while offset < size:
+        data = _whole_lines(file, offset, size)
+        if not data:
+            return
+        at = 0
+        for line in data.split(b"\n"):
+            if line[:5] == b'{"t":':
+                try:
+                    yield offset + at, frame.decode(line, seed)
+                except BadLine:
+                    pass
+            at += len(line) + 1
+        offset += len(data)
+
+
+def _damage(file: File, begin: int, end: int, walk: Walk, last: int, steps: int, reason: str) -> Damage:
+    found = Damage(
+        file=file.path,
+        offset=begin,
+        first=walk.lsn + 1,
+        last=last,
+        reason=reason,
+        intents=max(0, steps - walk.steps),
+        salvaged=_salvage(file.pread(min(end - begin, CHUNK), begin)),
+    )
+    walk.lsn, walk.steps = last, max(steps, walk.steps)
+    return found
+
+
+def _salvage(data: bytes) -> list[tuple[str, str | None]]:
+    """The names and keys still legible in the bad bytes; a line that lost its name says nothing."""
+    found: list[tuple[str, str | None]] = []
+    for line in data.split(b"\n"):
+        name, key = _member(line, b',"name":"'), _member(line, b',"key":"')
+        if name is not None and (name, key) not in found:
+            found.append((name, key))
+    return found
+
+
+def _member(line: bytes, opening: bytes) -> str | None:
+    at = line.find(opening)
+    if at < 0:
+        return None
+    begin = at + len(opening)
+    end = begin
+    while end < len(line) and line[end] != 0x22:
+        end += 2 if line[end] == 0x5C else 1
+    try:
+        return msgspec.json.decode(b'"' + line[begin:end] + b'"', type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def read_tail(file: File, header: Header, start: int, walk: Walk) -> Iterator[Lines | Damage | TornTail]:
+    """The last segment from ``start`` on: its lines, damage among them, and at the end what a crash left, if anything."""
+    seed = frame.seed_of(header.segment)
+    size = file.stat().size
+    offset = start
+    while offset < size:
+        data = _whole_lines(file, offset, size)
+        lines = scan(data, offset, seed, walk)
+        if lines.records:
+            yield lines
+        more = lines.bad is None and lines.end - offset == len(data) and len(data) > 0
+        offset = lines.end
+        if more:
+            continue
+        size_bad = _content_end(file, offset, size) - offset
+        if size_bad <= 0 or is_sealed_at(file, offset, seed):
+            return
+        proof = _proof(file, offset, size, seed, walk.lsn)
+        if proof is None and not (lines.bad is not None and lines.bad.whole):
+            yield TornTail(offset, size_bad)
+            return
+        found = proof
+        if found is None:
+            end = file.pread(CHUNK, offset).find(b"\n")
+            found = (walk.lsn + 1, walk.steps + _names_an_intent(file, offset), offset + end + 1)
+        yield _damage(file, offset, found[2], walk, found[0], found[1], str(lines.bad or "records are missing"))
+        offset = found[2]
+
+
+def is_sealed_at(file: File, offset: int, seed: int) -> bool:
+    """Whether a sound seal stands at ``offset``: the segment is finished, the next one takes what follows."""
+    if file.pread(len(_SEAL), offset) != _SEAL:
+        return False
+    line = file.pread(256 << 10, offset).split(b"\n", 1)[0]
+    return frame.seal_of(line, seed) is not None
+
+
+def _names_an_intent(file: File, offset: int) -> bool:
+    return file.pread(20, offset).startswith(b'{"t":"intent"')
+
+
+def _proof(file: File, offset: int, size: int, seed: int, after: int) -> tuple[int, int, int] | None:
+    """The next good record, if some record beyond the hole was written when the hole was known durable."""
+    first: tuple[int, int, int] | None = None
+    for begin, record in _good_lines(file, offset, size, seed):
+        if record.lsn <= after:
+            continue
+        if first is None:
+            first = record.lsn - 1, record.steps - (type(record) is Intent), begin
+        if record.durable > after:
+            return first
+    return None
+
+
+def _content_end(file: File, offset: int, size: int) -> int:
+    """Where the last byte that is not filler ends."""
+    end = offset
+    while offset < size:
+        data = file.pread(min(CHUNK, size - offset), offset)
+        if not data:
+            break
+        kept = len(data.rstrip(_FILLER))
+        if kept:
+            end = offset + kept
+        offset += len(data)
+    return end

@@ -1,0 +1,229 @@
+"""The state file on disk: what others did to it is seen before anything is decided, and what we write replaces it whole.
+
+The file has other writers. A version that we did not write is never overwritten unseen: it becomes an ``observed``
+record, or a copy aside where it cannot be read, before the next snapshot replaces it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from runledger.errors import AdoptionRequired, DiskRefused, LedgerError, RunFinished, RunHalted, RunStateInvalid
+from runledger.local.directory import Directory, Stat
+from runledger.local.layout import STATE
+from runledger.record import Observed
+from runledger.run_state import HALTED, INVALID, JACKED_OUT, RUNNING
+from runledger.state_file import observe, render
+from runledger.state_reading import LARGEST, Reading, Unreadable, read
+from runledger.text import escape
+from runledger.view import View
+
+__all__ = ["Snapshot"]
+
+RACY_NS = 20_000_000
+"""File times tick in steps of some milliseconds: a file younger than this may change again without its stamp moving."""
+
+NEW_MODE = 0o644
+"""The state file has readers of its own: an existing one keeps its mode, a new one is as open as the umask lets it."""
+
+OFTEN_S = 1.0
+"""``last_activity`` alone moves the file at most once in so many seconds."""
+
+
+class Snapshot:
+    """What is known of one state file. ``text`` and ``problem`` are as ``decisions.StateFile`` says."""
+
+    def __init__(self, run_directory: Directory) -> None:
+        self.directory = run_directory
+        self.text: str | None = None
+        self.problem: LedgerError | None = None
+        self.unclaimed: Reading | None = None
+        self.lsn = 0
+        self.missing = True
+        self._seen: Stat | None = None
+        self._data = b""
+        self._racy = False
+
+    # --- what others did ----------------------------------------------------------------------------------------
+
+    def look(self, view: View, *, keep: bool) -> list[Observed]:
+        """What stands in the file that no record says yet, as records to be written (``keep``) or only folded.
+
+        Raises:
+            DiskRefused: the file cannot be read, or is no regular file.
+        """
+        stat = self.directory.stat(STATE)
+        if stat == self._seen and not self._racy:
+            return []
+        data = self.read()
+        self._seen = stat
+        self._racy = stat is not None and abs(time.time_ns() - stat.mtime_ns) < RACY_NS
+        self.missing = data is None
+        if data is None:
+            self.text, self.problem, self.unclaimed, self._data = None, None, None, b""
+            return []
+        if data == self._data:
+            return []
+        self._data = data
+        if view.run is None:
+            self._unclaimed(data)
+            return []
+        self.text, self.problem, self.unclaimed = None, None, None
+        return self._compare(view, data, keep)
+
+    def changed(self) -> bool:
+        """Whether ``look`` may find something new."""
+        return self._racy or self.directory.stat(STATE) != self._seen
+
+    def forget(self) -> None:
+        """Look at the file afresh next time: the view was replaced, or the run has changed hands."""
+        self._seen, self._data = None, b""
+
+    def read(self) -> bytes | None:
+        """The file as it is; None where it is missing, empty where it is too large to be one."""
+        try:
+            return self.directory.read(STATE, LARGEST)
+        except DiskRefused as error:
+            if "larger than" not in str(error):
+                raise
+            return b""
+
+    def _unclaimed(self, data: bytes) -> None:
+        """A file that no journal speaks for: what it says binds, and it is not ours to change until it is adopted."""
+        try:
+            reading = read(data)
+        except Unreadable as error:
+            self.text = None
+            self.problem = RunStateInvalid(
+                f"{self.directory.path}/{STATE} cannot be read: {error}",
+                hint="Set it right by hand or move it away; nothing was changed.",
+            )
+            return
+        self.text, self.unclaimed = reading.document, reading
+        self.problem = self._of_unclaimed(reading)
+
+    def _of_unclaimed(self, reading: Reading) -> LedgerError:
+        plan = escape(reading.plan_id or "no plan id")
+        if reading.state == RUNNING:
+            return AdoptionRequired(f"the state file says RUNNING ({plan}), and no journal here knows of that run")
+        if reading.state == HALTED:
+            return RunHalted(
+                f"the state file says {escape(str(reading.word))} ({plan}), and no journal here knows of that run",
+                hint="To take it over, halted as it is: runledger adopt",
+            )
+        if reading.state == JACKED_OUT:
+            return RunFinished(f"the state file says {escape(str(reading.word))} ({plan}): that run is done")
+        return RunStateInvalid(
+            f"the state file says {escape(str(reading.word))}, which is none of RUNNING, HALTED, JACKED_OUT",
+            hint="Set its state right by hand; it is kept as it is.",
+        )
+
+    def _compare(self, view: View, data: bytes, keep: bool) -> list[Observed]:
+        run = view.run
+        assert run is not None
+        if run.document is not None and data == run.document.encode():
+            return []
+        edit = observe(view, data, self.lsn)
+        if edit is None:
+            self.lsn = max(self.lsn, _lsn_of(data))
+            return []
+        if edit.kind == "other-plan":
+            self.text, self.unclaimed = edit.document, read(data)
+            self.problem = AdoptionRequired(
+                f"the state file is of another plan than this ledger's run {escape(run.plan_id)}: {edit.reason}"
+            )
+            return []
+        observed = Observed(lsn=view.lsn, at=view.at, run=run.id)
+        if edit.kind == "edit":
+            observed.document, observed.ignored = edit.document, edit.ignored
+            return [observed]
+        copy, new = self._aside(data) if keep else ("", True)
+        observed.rejected, observed.ignored = copy, edit.reason
+        return [observed] if new else []
+
+    def _aside(self, data: bytes) -> tuple[str, bool]:
+        """Keep ``data`` as the next free ``.rejected-N``, synced; False with the name where the last one is the same."""
+        prefix = f"{STATE}.rejected-"
+        numbers = [int(n[len(prefix) :]) for n in self.directory.names() if n.startswith(prefix) and n[len(prefix) :].isdigit()]
+        last = max(numbers, default=0)
+        if last:
+            try:
+                if self.directory.read(f"{prefix}{last}", len(data)) == data:
+                    return f"{prefix}{last}", False
+            except DiskRefused:
+                pass
+        name = f"{prefix}{last + 1}"
+        file = self.directory.open(name, write=True, create=True, exclusive=True)
+        assert file is not None
+        try:
+            file.pwrite(data, 0)
+            file.sync()
+        finally:
+            file.close()
+        self.directory.sync()
+        return name, True
+
+    # --- what we write ------------------------------------------------------------------------------------------
+
+    def due(self) -> bool:
+        """Whether activity alone may move the file: the last version is old enough, whoever wrote it."""
+        stat = self.directory.stat(STATE)
+        return stat is None or not -OFTEN_S < (time.time_ns() - stat.mtime_ns) / 1e9 < OFTEN_S
+
+    def prepare(self, view: View, in_doubt: list[dict[str, object]]) -> tuple[str, bytes] | None:
+        """The next version under a temporary name, synced; None where nothing changed or the file is not ours."""
+        if self.problem is not None or view.run is None or view.run.state == INVALID:
+            return None
+        text = render(view, in_doubt)
+        if text is None or text.encode() == self._data:
+            return None
+        data = text.encode()
+        name = f".{STATE}.{os.getpid()}.{os.urandom(6).hex()}.tmp"
+        seen = self._seen
+        file = self.directory.open(name, write=True, create=True, exclusive=True, mode=seen.mode if seen else NEW_MODE)
+        assert file is not None
+        try:
+            file.pwrite(data, 0)
+            file.sync()
+        except BaseException:
+            self.directory.unlink(name)
+            raise
+        finally:
+            file.close()
+        return name, data
+
+    def replace(self, prepared: tuple[str, bytes], lsn: int) -> bool:
+        """Under the append lock: put the prepared version in place unless the file changed since ``look``; durable
+        after the directory's sync, which may wait until the lock is free."""
+        name, data = prepared
+        if self.directory.stat(STATE) != self._seen:
+            self.directory.unlink(name)
+            return False
+        try:
+            self._rename(name)
+        except BaseException:
+            self.directory.unlink(name)
+            raise
+        self._seen = self.directory.stat(STATE)
+        self._data, self._racy, self.missing = data, True, False
+        self.lsn = max(self.lsn, lsn)
+        return True
+
+    def _rename(self, name: str) -> None:
+        """A reader that holds the file open may make a rename fail for a moment on some systems."""
+        for pause in (0.01, 0.03, 0.1, 0.3):
+            try:
+                self.directory.rename(name, STATE)
+            except DiskRefused as error:
+                if not isinstance(error.__cause__, PermissionError):
+                    raise
+                time.sleep(pause)
+            else:
+                return
+        self.directory.rename(name, STATE)
+
+
+def _lsn_of(data: bytes) -> int:
+    ledger = read(data).ledger
+    return ledger.lsn if ledger is not None and ledger.lsn is not None else 0

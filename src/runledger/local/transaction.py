@@ -1,0 +1,165 @@
+"""One writer's place in the order of records: used only under the append lock, on a view that has just been refreshed."""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Raw
+
+from runledger.decisions import Kept
+from runledger.fold import advance
+from runledger.local.checkout import current_branch
+from runledger.local.journal import Journal
+from runledger.local.owner import OwnerFacts, fate, reclaim
+from runledger.local.reader import Reader
+from runledger.local.snapshot import Snapshot
+from runledger.local.standing import fate_of, in_doubt_of
+from runledger.log import event
+from runledger.record import (
+    Abandoned,
+    Adopted,
+    Doubt,
+    Finished,
+    Halted,
+    Lost,
+    Observed,
+    Opened,
+    Record,
+    Resolved,
+    Resumed,
+    Sprint,
+    Started,
+)
+from runledger.clock import now
+from runledger.state_file import renewed
+from runledger.store import Fate, Payload
+from runledger.version import VERSION
+from runledger.view import Identity, OpenStep, Settled, View
+
+__all__ = ["LocalTransaction"]
+
+_URGENT = frozenset({Started, Adopted, Observed, Sprint, Halted, Resumed, Finished, Abandoned, Doubt, Resolved})
+"""What moves the state file at once; activity alone waits for its second."""
+
+
+class LocalTransaction:
+    """Implements ``decisions.Transaction``.
+
+    ``active`` are the LSNs of this owner's attempts whose body is running. ``unshown``: something was recorded that the
+    state file does not show, ``urgent``: something that it must show now.
+    """
+
+    def __init__(self, reader: Reader, facts: OwnerFacts, commit: str) -> None:
+        self.reader = reader
+        self.owner = "o-" + os.urandom(6).hex()
+        self.active: set[int] = set()
+        self.opened = False
+        self.unshown = False
+        self.urgent = False
+        self.shown_at = 0.0
+        self._facts = facts
+        self._commit = commit
+
+    @property
+    def view(self) -> View:
+        return self.reader.view
+
+    @property
+    def state_file(self) -> Snapshot:
+        assert self.reader.snapshot is not None
+        return self.reader.snapshot
+
+    def catch_up(self) -> None:
+        """Recover the tail if a crash left it unfinished, and take in what others wrote into the state file."""
+        journal = self.reader.journal
+        if journal is not None:
+            if journal.torn is None and journal.unread():
+                for item in journal.examine():
+                    advance(self.view, item)
+            torn = journal.recover()
+            if torn is not None:
+                event("warning", "journal.torn_tail_cut", segment=torn.segment, offset=torn.offset, bytes=torn.size)
+                self.write(torn)
+        for observed in self.state_file.look(self.view, keep=True):
+            event("warning", "state_file.observed", rejected=observed.rejected, ignored=observed.ignored)
+            self.write(observed)
+
+    def write(self, record: Record) -> int:
+        journal = self._journal()
+        if not self.opened:
+            self.opened = True
+            f = self._facts
+            self.write(
+                Opened(
+                    lsn=0,
+                    at="",
+                    pid=f.pid,
+                    start=f.start,
+                    boot=f.boot,
+                    pidns=f.pidns,
+                    host=f.host,
+                    version=VERSION,
+                    commit=self._commit,
+                )
+            )
+            self._bury()
+        record.owner = self.owner
+        journal.stamp(record)
+        advance(self.view, record)
+        if type(record) is Observed and record.ignored is None:
+            self.state_file.forget()
+        if type(record) in _URGENT:
+            self.urgent = True
+        self.unshown = True
+        return record.lsn
+
+    def _journal(self) -> Journal:
+        journal = self.reader.journal
+        if journal is None:
+            raise AssertionError("the directories are made before the append lock is taken")
+        if journal.file is None:
+            journal.ledger = journal.ledger or os.urandom(8).hex()
+            self.view.ledger = journal.ledger
+            journal.begin()
+        return journal
+
+    def _bury(self) -> None:
+        """Put on record which owners died without closing; their leftover files go."""
+        owners = self.reader.files.owners
+        for owner in list(self.view.owners.values()):
+            if owner.id == self.owner:
+                continue
+            verdict = fate(owners, owner, set())
+            if not verdict.alive:
+                event("warning", "owner.lost", owner=owner.id, pid=owner.pid, proof=verdict.how)
+                self.write(Lost(lsn=0, at="", who=owner.id, proof=verdict.how))
+        if owners is not None:
+            for name in reclaim(owners, set(self.view.owners)):
+                event("warning", "owner.lock_reclaimed", file=name)
+
+    # --- what decisions ask -------------------------------------------------------------------------------------
+
+    def settled(self, identity: Identity) -> Settled | None:
+        return self.reader.settled(identity)
+
+    def fate(self, step: OpenStep) -> Fate:
+        return fate_of(step, self.reader.files.owners, self.owner, self.active)
+
+    def in_doubt(self) -> list[dict[str, object]]:
+        """The open steps in doubt, as the state file lists them."""
+        return in_doubt_of(self.view, self.fate)
+
+    def kept(self, payload: Payload | None) -> Kept:
+        if payload is None:
+            return Kept()
+        if payload.file is not None:
+            return Kept(file=payload.file, size=payload.size, typed=payload.typed)
+        return Kept(raw=Raw(payload.json), typed=payload.typed)
+
+    def detected_branch(self) -> str:
+        return current_branch(self.reader.files.root) or ""
+
+    def fresh_document(self, plan_id: str, branch: str, sprints: tuple[str, ...]) -> str | None:
+        run = self.view.run
+        before = run.document if run is not None else self.state_file.text
+        return None if before is None else renewed(before, plan_id=plan_id, branch=branch, sprints=list(sprints), at=now())

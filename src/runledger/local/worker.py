@@ -1,0 +1,71 @@
+"""One thread for what no caller waits for: leading batches of asyncio tasks, and late syncs. Started when first needed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+__all__ = ["Worker"]
+
+
+class Worker:
+    """Runs calls one after the other on a daemon thread, and one call at a later time."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._calls: deque[Callable[[], None]] = deque()
+        self._later: tuple[float, Callable[[], None]] | None = None
+        self._thread: threading.Thread | None = None
+        self._ended = False
+
+    def call(self, call: Callable[[], None]) -> None:
+        """Run ``call`` soon; it must not raise."""
+        with self._changed:
+            self._calls.append(call)
+            self._wake()
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Run ``call`` in so many seconds, unless an earlier ``call_later`` is still due."""
+        if self._later is not None:
+            return
+        with self._changed:
+            self._later = (time.monotonic() + seconds, call)
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="runledger-worker", daemon=True)
+            self._thread.start()
+        self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                call = self._next()
+                while call is None:
+                    if self._ended:
+                        return
+                    wait = self._later[0] - time.monotonic() if self._later is not None else None
+                    self._changed.wait(wait)
+                    call = self._next()
+            call()
+
+    def _next(self) -> Callable[[], None] | None:
+        if self._calls:
+            return self._calls.popleft()
+        if self._later is not None and (self._ended or self._later[0] <= time.monotonic()):
+            call = self._later[1]
+            self._later = None
+            return call
+        return None
+
+    def end(self) -> None:
+        """Run what is left and let the thread go; called from another thread than its own."""
+        with self._changed:
+            self._ended = True
+            thread = self._thread
+            self._changed.notify()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()

@@ -1,0 +1,110 @@
+"""Replay: the hour after the crash. What was started and never committed, who held it, and the lines that settle it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from runledger.doubt import StepReport, report_of, resolve_lines
+from runledger.run_state import ABSENT, INVALID
+from runledger.store import Known
+from runledger.view import Damage
+
+__all__ = ["SCHEMA", "Drift", "ReplayReport", "replay", "report", "state_of"]
+
+SCHEMA = "runledger.replay/1"
+
+
+class Drift(msgspec.Struct, frozen=True):
+    """What this process's code has not reached of the committed steps of the run, and where code changed since.
+
+    Informative only: natural keys keep their meaning whatever the code does.
+    """
+
+    not_reached: list[tuple[str, str | None]]
+    changed: list[tuple[str, str | None]]
+
+
+class ReplayReport(msgspec.Struct, frozen=True):
+    """What the ledger says after a crash.
+
+    Attributes:
+        state: the run's word, ``ABSENT`` or ``INVALID``.
+        lsn: of the last record.
+        committed, aborted: counts of the run's steps.
+        in_flight, in_doubt: the open steps, with their owner's fate.
+        torn_tail: what a crash left behind the last record, until a writer cuts it; None where there is none.
+        corruption: the findings that no crash leaves.
+        resolve: the exact command lines, two for each step in doubt.
+        drift: where the asking process knows its own code; else None.
+    """
+
+    schema: str
+    state: str
+    lsn: int
+    committed: int
+    aborted: int
+    in_flight: list[StepReport]
+    in_doubt: list[StepReport]
+    torn_tail: dict[str, Any] | None
+    corruption: list[Damage]
+    resolve: list[str]
+    drift: Drift | None = None
+
+
+def replay(root: str | os.PathLike[str] | None = None) -> ReplayReport:
+    """Read the ledger of ``root`` (found like ``Ledger.open`` finds it): writes nothing, takes no lock, and works on a
+    read-only checkout and beside a store that a crash left unclosed.
+
+    Raises:
+        LedgerCorrupt, NewerVersion, DiskRefused: it cannot be read as a ledger of this version.
+    """
+    from runledger.local.files import find_root
+    from runledger.local.known import inspect
+
+    known, reader = inspect(find_root(root))
+    reader.close()
+    return report(known)
+
+
+def report(known: Known, drift: Drift | None = None) -> ReplayReport:
+    """The report of what is known."""
+    view, run = known.view, known.view.run
+    steps = [report_of(view.open[lsn], known.fates[lsn]) for lsn in sorted(view.open)]
+    in_doubt = [step for step in steps if not step.owner.alive]
+    resolve = [line for step in in_doubt for line in resolve_lines(step)]
+    for damage in view.damage:
+        if damage.intents > len(damage.salvaged):
+            which = f"--lsn {damage.first}"
+            resolve.append(f"runledger resolve {which} --happened --reason 'looked: nothing is missing'")
+            resolve.append(f"runledger resolve {which} --not-happened --reason 'looked: nothing of it happened'")
+    return ReplayReport(
+        schema=SCHEMA,
+        state=state_of(known),
+        lsn=view.lsn,
+        committed=run.committed if run is not None else 0,
+        aborted=run.aborted if run is not None else 0,
+        in_flight=[step for step in steps if step.owner.alive],
+        in_doubt=in_doubt,
+        torn_tail=known.torn,
+        corruption=list(view.damage),
+        resolve=resolve,
+        drift=drift,
+    )
+
+
+def state_of(known: Known) -> str:
+    """The run's word as a reader may act on it."""
+    from runledger.errors import AdoptionRequired, RunFinished, RunHalted
+    from runledger.run_state import HALTED, JACKED_OUT, RUNNING
+
+    problem = known.problem
+    if problem is None:
+        return known.view.run.state if known.view.run is not None else ABSENT
+    if isinstance(problem, AdoptionRequired):
+        return RUNNING
+    if isinstance(problem, RunHalted):
+        return HALTED
+    return JACKED_OUT if isinstance(problem, RunFinished) else INVALID

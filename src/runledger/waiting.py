@@ -1,0 +1,124 @@
+"""Steps of asyncio tasks: the same protocol, with the store's answers awaited, so that no sync blocks the event loop.
+
+A request that was sent is not taken back by a cancellation: its answer is waited for first, and then the cancellation
+goes on. So it is always known what was recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import Any
+
+from runledger.doubt import shown
+from runledger.errors import LeaseLapsed, LedgerError
+from runledger.log import event
+from runledger.step import Attempt, in_doubt
+from runledger.store import Doubtful, Request, Settle, Store
+from runledger.view import Settled
+
+__all__ = ["answer", "enter_async", "leave_async"]
+
+
+class _Cancelled(Exception):
+    """The waiting task was cancelled; the request went through all the same."""
+
+    def __init__(self, answer: Any, error: BaseException | None, cancelled: asyncio.CancelledError) -> None:
+        super().__init__()
+        self.answer = answer
+        self.error = error
+        self.cancelled = cancelled
+
+
+async def _send(store: Store, request: Request) -> Any:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+
+    def set_done(pair: tuple[Any, BaseException | None]) -> None:
+        if not future.done():
+            future.set_result(pair)
+
+    def done(got: Any, error: BaseException | None) -> None:
+        loop.call_soon_threadsafe(set_done, (got, error))
+
+    store.nowait(request, done)
+    cancelled: asyncio.CancelledError | None = None
+    while not future.done():
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    got, error = future.result()
+    if cancelled is not None:
+        raise _Cancelled(got, error, cancelled)
+    if error is not None:
+        raise error
+    return got
+
+
+async def answer(store: Store, request: Request) -> Any:
+    """What the store answers to ``request``, or the error it raises."""
+    try:
+        return await _send(store, request)
+    except _Cancelled as late:
+        raise late.cancelled from None
+
+
+async def enter_async(attempt: Attempt) -> Settled | None:
+    """Claim the step for the calling task: None when its body is to run now, else the committed step.
+
+    A cancellation before the body begins is an abort: it did not happen.
+    """
+    store = attempt.store
+    try:
+        while True:
+            try:
+                verdict = await _send(store, attempt.claim)
+            except _Cancelled as late:
+                await asyncio.to_thread(store.withdraw, attempt.claim)
+                raise late.cancelled from None
+            found = attempt.admit(verdict)
+            if type(found) is not Doubtful:
+                return found
+            try:
+                said = attempt.rules.probe(attempt.question(found))
+                if inspect.isawaitable(said):
+                    said = await said
+            except Exception as error:
+                raise in_doubt(found) from error
+            try:
+                await answer(store, attempt.finding(found, said))
+            except LeaseLapsed:
+                continue
+    except BaseException:
+        attempt.leave()
+        raise
+
+
+async def leave_async(attempt: Attempt, error: BaseException | None, result: Any) -> None:
+    """Record how the body ended; durable on return. An error of the body stays the one that its caller sees."""
+    attempt.leave()
+    settle, refusal = attempt.ending(error, result)
+    try:
+        await _settle(attempt.store, settle)
+    except asyncio.CancelledError:
+        raise
+    except BaseException as failed:
+        attempt.store.forget(settle.lsn)
+        if error is None:
+            raise
+        step = attempt.step
+        error.add_note(f"runledger: this could not be recorded, the step is in doubt: {failed}")
+        event("error", "step.outcome_not_recorded", step=shown(step.name, step.key) if step else "", lsn=settle.lsn)
+    if refusal is not None:
+        raise refusal
+
+
+async def _settle(store: Store, settle: Settle) -> None:
+    """Record it to the end, then let a cancellation through."""
+    try:
+        await _send(store, settle)
+    except _Cancelled as late:
+        if late.error is not None:
+            store.forget(settle.lsn)
+        raise late.cancelled from None
