@@ -93,7 +93,8 @@ class OwnerLock:
             self._close()
 
     def __del__(self) -> None:
-        """Let go; the name goes first, so that nobody finds it unlocked. Nothing happens in a forked child."""
+        # A handle that was dropped is at work on nothing. The name is left to be reclaimed.
+        self._file.close()
 
     def _close(self) -> None:
         _live.discard(self)
