@@ -58,7 +58,7 @@ __all__ = ["Decision", "Kept", "Transaction", "decide"]
 class Kept(NamedTuple):
     """Where an encoded value is kept: inline, or in a file by its digest."""
 
-    raw: Raw | None = None
+    raw: Raw = r.NOTHING
     file: str | None = None
     size: int | None = None
     typed: bool = False
@@ -132,7 +132,9 @@ def refuse_unless_running(run: Run) -> None:
     if run.state == RUNNING:
         return
     if run.state == HALTED:
-        raise RunHalted(f"the run is HALTED: {escape(run.reason or 'no reason on record')}", reason=run.reason)
+        raise RunHalted(
+            f"the run is HALTED: {escape(run.reason or 'no reason on record')}", reason=run.reason
+        )
     if run.state == JACKED_OUT:
         raise RunFinished(f"the run {escape(run.plan_id)} is JACKED_OUT: it is done")
     raise RunStateInvalid(
@@ -288,7 +290,9 @@ def _note(tx: Transaction, n: Note) -> Decision:
         lsn = tx.write(r.Mark(**fields, label=n.label, data=n.data))
     else:
         kept = tx.kept(n.state)
-        lsn = tx.write(r.Checkpoint(**fields, state=kept.raw, file=kept.file, size=kept.size, typed=kept.typed))
+        lsn = tx.write(
+            r.Checkpoint(**fields, state=kept.raw, file=kept.file, size=kept.size, typed=kept.typed)
+        )
     return Decision(lsn, lsn)
 
 
@@ -301,7 +305,14 @@ def _resolve(tx: Transaction, x: Resolution) -> Decision:
     if step is None:
         assert x.lsn is not None
         lsn = tx.write(
-            r.Resolved(lsn=0, at="", run=view.run.id if view.run else "", of=x.lsn, happened=x.happened, reason=x.reason)
+            r.Resolved(
+                lsn=0,
+                at="",
+                run=view.run.id if view.run else "",
+                of=x.lsn,
+                happened=x.happened,
+                reason=x.reason,
+            )
         )
         return Decision(lsn, lsn)
     lsn = tx.write(
@@ -342,10 +353,14 @@ def _to_resolve(tx: Transaction, x: Resolution) -> OpenStep | None:
     if step is None:
         raise ResolveRefused(_not_open(tx, x, shown), hint="To see what is in doubt: runledger replay")
     if x.lsn is not None and step.lsn != x.lsn:
-        raise ResolveRefused(f"{shown}: the current attempt is LSN {step.lsn}, not {x.lsn}", hint="runledger replay")
+        raise ResolveRefused(
+            f"{shown}: the current attempt is LSN {step.lsn}, not {x.lsn}", hint="runledger replay"
+        )
     fate = tx.fate(step)
     if fate.alive:
-        raise ResolveRefused(f"{shown} is in flight, not in doubt: {fate.how}", hint="Wait for it, or end that process.")
+        raise ResolveRefused(
+            f"{shown} is in flight, not in doubt: {fate.how}", hint="Wait for it, or end that process."
+        )
     return step
 
 
@@ -409,7 +424,9 @@ def _start(tx: Transaction, m: Move) -> int:
 
 def _check_sprint(sprint: str | None) -> str:
     if sprint is None or not valid_sprint_id(sprint):
-        raise SprintUnknown(f"{escape(str(sprint))} is no sprint id", hint="Letters, digits, and . _ - make one.")
+        raise SprintUnknown(
+            f"{escape(str(sprint))} is no sprint id", hint="Letters, digits, and . _ - make one."
+        )
     return sprint
 
 
@@ -496,7 +513,8 @@ def _adopt(tx: Transaction, m: Move) -> int:
     run = tx.view.run
     if text is None:
         raise RunMoveRefused(
-            "there is nothing to adopt: " + ("the run of the state file is this ledger's own" if run else "no state file")
+            "there is nothing to adopt: "
+            + ("the run of the state file is this ledger's own" if run else "no state file")
         )
     if run is not None and run.state != JACKED_OUT and not m.force:
         raise RunMoveRefused(

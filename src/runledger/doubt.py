@@ -9,9 +9,18 @@ import msgspec
 from runledger.record import Failure
 from runledger.store import Fate
 from runledger.text import escape, shell_quote
-from runledger.view import OpenStep
+from runledger.view import MarkView, OpenStep
 
-__all__ = ["NOT_HAPPENED", "Happened", "MarkReport", "NotHappened", "OwnerReport", "StepReport", "report_of", "resolve_lines"]
+__all__ = [
+    "NOT_HAPPENED",
+    "Happened",
+    "MarkReport",
+    "NotHappened",
+    "OwnerReport",
+    "StepReport",
+    "report_of",
+    "resolve_lines",
+]
 
 
 class Happened:
@@ -80,6 +89,13 @@ class StepReport(msgspec.Struct, frozen=True):
     parent: int | None = None
 
 
+def mark_report(mark: MarkView) -> MarkReport:
+    """A mark with its data decoded."""
+    return MarkReport(
+        mark.at, mark.label, msgspec.json.decode(mark.data) if len(memoryview(mark.data)) else None
+    )
+
+
 def report_of(step: OpenStep, fate: Fate) -> StepReport:
     """The report of an open step."""
     by = step.by
@@ -98,7 +114,7 @@ def report_of(step: OpenStep, fate: Fate) -> StepReport:
             how=fate.how,
             lease=step.lease,
         ),
-        marks=[MarkReport(m.at, m.label, None if m.data is None else msgspec.json.decode(m.data)) for m in step.marks],
+        marks=[mark_report(m) for m in step.marks],
         failure=step.failure,
         scope=step.scope,
         inputs=step.inputs,

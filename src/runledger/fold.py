@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+from msgspec import Raw
+
 from runledger import record as r
 from runledger.run_state import HALTED, JACKED_OUT, RUNNING
 from runledger.state_reading import apply_reading, read
@@ -41,9 +43,14 @@ def advance(view: View, item: r.Record | Damage) -> None:
     view.lsn = item.lsn
     view.at = item.at
     view.steps = item.steps
+    before = view.run.state if view.run is not None else None
     _FOLDS[type(item)](view, item)
     run = view.run
-    if run is not None and run.state == RUNNING and type(item) in _ACTIONS:
+    if run is None:
+        return
+    if run.state != before:
+        run.moved = item.lsn
+    if run.state == RUNNING and type(item) in _ACTIONS:
         run.last_activity = item.at
 
 
@@ -52,7 +59,15 @@ def advance(view: View, item: r.Record | Damage) -> None:
 
 def _opened(view: View, x: r.Opened) -> None:
     view.owners[x.owner] = Owner(
-        id=x.owner, pid=x.pid, start=x.start, boot=x.boot, pidns=x.pidns, host=x.host, since=x.at, program=x.program, commit=x.commit
+        id=x.owner,
+        pid=x.pid,
+        start=x.start,
+        boot=x.boot,
+        pidns=x.pidns,
+        host=x.host,
+        since=x.at,
+        program=x.program,
+        commit=x.commit,
     )
 
 
@@ -186,13 +201,13 @@ def _intent(view: View, x: r.Intent) -> None:
 def _mark(view: View, x: r.Mark) -> None:
     step = view.open.get(x.of)
     if step is not None:
-        step.marks = [*step.marks[-(MARKS_KEPT - 1) :], MarkView(at=x.at, label=x.label, data=x.data)]
+        step.marks = [*step.marks[-(MARKS_KEPT - 1) :], MarkView(at=x.at, label=x.label, data=_own(x.data))]
 
 
 def _checkpoint(view: View, x: r.Checkpoint) -> None:
     step = view.open.get(x.of)
     if step is not None:
-        step.saved = Saved(state=x.state, file=x.file, size=x.size, typed=x.typed)
+        step.saved = Saved(state=_own(x.state), file=x.file, size=x.size, typed=x.typed)
 
 
 def _commit(view: View, x: r.Commit) -> None:
@@ -232,7 +247,7 @@ def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: 
             owner=x.owner,
             started=step.started if step is not None else "",
             inputs=step.inputs if step is not None else x.inputs,
-            result=getattr(x, "result", None),
+            result=_own(getattr(x, "result", r.NOTHING)),
             file=getattr(x, "file", None),
             size=getattr(x, "size", None),
             typed=getattr(x, "typed", False),
@@ -248,6 +263,11 @@ def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: 
             view.run.last_commit = name if key is None else f"{name} {key}"
         else:
             view.run.aborted += 1
+
+
+def _own(raw: Raw) -> Raw:
+    """A payload that does not keep the block alive that it was read from; the absent one stays itself."""
+    return raw.copy() if len(memoryview(raw)) else r.NOTHING
 
 
 def _doubt(view: View, x: r.Doubt) -> None:
@@ -280,7 +300,16 @@ def _damage(view: View, x: Damage) -> None:
         if identity is not None and (identity in view.keys or identity in view.settled):
             continue
         view.open[lsn] = OpenStep(
-            lsn=lsn, name=name, key=key, scope="run", run=run, attempt=1, started="", owner="", over=True, damaged=True
+            lsn=lsn,
+            name=name,
+            key=key,
+            scope="run",
+            run=run,
+            attempt=1,
+            started="",
+            owner="",
+            over=True,
+            damaged=True,
         )
         if identity is not None:
             view.keys[identity] = lsn

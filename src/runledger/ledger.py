@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from runledger import record
 from runledger.decorate import decorate
-from runledger.doubt import Happened, MarkReport, NotHappened, OwnerReport, report_of
+from runledger.doubt import Happened, NotHappened, OwnerReport, mark_report, report_of
 from runledger.errors import UsageError
 from runledger.keys import check_key, check_name, value_inputs
 from runledger.local.files import find_root
@@ -39,7 +39,9 @@ class KnownStep:
         owner, marks, failure: who, which breadcrumbs, and how an open one's body ended.
     """
 
-    def __init__(self, ledger: Ledger, status: str, held: Settled | OpenStep, owner: OwnerReport | None) -> None:
+    def __init__(
+        self, ledger: Ledger, status: str, held: Settled | OpenStep, owner: OwnerReport | None
+    ) -> None:
         self._ledger = ledger
         self._held = held
         self.status = status
@@ -48,7 +50,7 @@ class KnownStep:
         self.lsn = held.lsn
         self.attempt = held.attempt
         self.owner = owner if owner is not None else held.owner
-        self.marks = [MarkReport(m.at, m.label, _plain(m.data)) for m in held.marks]
+        self.marks = [mark_report(mark) for mark in held.marks]
         self.failure: record.Failure | None = held.failure if isinstance(held, OpenStep) else None
 
     @property
@@ -64,12 +66,6 @@ class KnownStep:
         return f"<{self.name} {self.key}: {self.status}, LSN {self.lsn}, attempt {self.attempt}>"
 
 
-def _plain(data: Any) -> Any:
-    import msgspec
-
-    return None if data is None else msgspec.json.decode(data)
-
-
 class StepUse(StepBlock):
     """``ledger.step(...)``: use it as ``with``, as ``async with``, or to decorate a function, async or not."""
 
@@ -83,11 +79,15 @@ class StepUse(StepBlock):
 
     def _claim_of_block(self) -> Claim:
         if self._key is not None and not isinstance(self._key, str):
-            raise UsageError("a `with` step takes its key as text; a callable key needs the decorator's arguments")
+            raise UsageError(
+                "a `with` step takes its key as text; a callable key needs the decorator's arguments"
+            )
         inputs = None if self._inputs is ... or self._inputs is None else value_inputs(self._inputs)
         return self.claim(self._key, inputs, (), None)
 
-    def claim(self, key: str | None, inputs: str | None, unfingerprinted: tuple[str, ...], code: str | None) -> Claim:
+    def claim(
+        self, key: str | None, inputs: str | None, unfingerprinted: tuple[str, ...], code: str | None
+    ) -> Claim:
         """The claim of one call."""
         parent = current.get()
         return Claim(
@@ -103,7 +103,9 @@ class StepUse(StepBlock):
         )
 
     def __call__(self, function: F) -> F:
-        return decorate(function, self._store, self._ledger_id, self._key, self._inputs, self.claim, self._rules)
+        return decorate(
+            function, self._store, self._ledger_id, self._key, self._inputs, self.claim, self._rules
+        )
 
 
 class Ledger:
@@ -121,7 +123,11 @@ class Ledger:
 
     @classmethod
     def open(
-        cls, root: str | os.PathLike[str] | None = None, *, commit: str = "durable", options: Options | None = None
+        cls,
+        root: str | os.PathLike[str] | None = None,
+        *,
+        commit: str = "durable",
+        options: Options | None = None,
     ) -> Ledger:
         """The ledger of ``root``: the argument, else RUNLEDGER_DIR, else the nearest ancestor of the working directory
         that has ``.run``, else the working directory.
@@ -182,7 +188,9 @@ class Ledger:
         classes = (aborts_on,) if isinstance(aborts_on, type) else tuple(aborts_on)
         if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
             raise UsageError("aborts_on takes exception classes")
-        return StepUse(self, name, key, inputs, scope, Rules(idempotent=idempotent, probe=probe, aborts_on=classes))
+        return StepUse(
+            self, name, key, inputs, scope, Rules(idempotent=idempotent, probe=probe, aborts_on=classes)
+        )
 
     def skip_committed(self) -> SkipCommitted:
         """``with ledger.skip_committed(), ledger.step(...)``: the block is skipped when its step is committed."""
@@ -201,7 +209,13 @@ class Ledger:
         return KnownStep(self, "in_flight" if fate.alive else "in_doubt", held, report_of(held, fate).owner)
 
     def resolve(
-        self, name: str | None, key: str | None, outcome: Happened | NotHappened, *, reason: str, lsn: int | None = None
+        self,
+        name: str | None,
+        key: str | None,
+        outcome: Happened | NotHappened,
+        *,
+        reason: str,
+        lsn: int | None = None,
     ) -> int:
         """Settle a step in doubt by decision; durable on return. With ``lsn`` it must be the current attempt.
 
@@ -231,11 +245,15 @@ class Ledger:
 
     # --- the run ------------------------------------------------------------------------------------------------
 
-    def run(self, plan_id: str | None = None, branch: str | None = None, sprints: Iterable[str] = ()) -> RunBlock:
+    def run(
+        self, plan_id: str | None = None, branch: str | None = None, sprints: Iterable[str] = ()
+    ) -> RunBlock:
         """Start the run ``plan_id`` or go on with it; an escaping exception halts it, a clean end finishes it."""
         return RunBlock(self, plan_id, branch, tuple(sprints))
 
-    def start(self, plan_id: str | None = None, branch: str | None = None, sprints: Iterable[str] = ()) -> None:
+    def start(
+        self, plan_id: str | None = None, branch: str | None = None, sprints: Iterable[str] = ()
+    ) -> None:
         """Begin a run. Raises RunMoveRefused while one is RUNNING or HALTED, AdoptionRequired over a foreign one."""
         self.store.transition(Move(what="start", plan_id=plan_id, branch=branch, sprints=tuple(sprints)))
 
@@ -298,7 +316,9 @@ class Ledger:
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     async def __aenter__(self) -> Ledger:

@@ -25,5 +25,8 @@ def event(level: str, name: str, **facts: Any) -> None:
 def _to_stderr(structlog: Any) -> Any:
     import sys
 
-    processors = [structlog.processors.add_log_level, structlog.processors.KeyValueRenderer(key_order=["level", "event"])]
+    processors = [
+        structlog.processors.add_log_level,
+        structlog.processors.KeyValueRenderer(key_order=["level", "event"]),
+    ]
     return structlog.wrap_logger(structlog.PrintLogger(file=sys.stderr), processors=processors)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw
 
 __all__ = [
+    "NOTHING",
     "RECORDS",
     "Abandoned",
     "Abort",
@@ -38,6 +39,10 @@ __all__ = [
     "Started",
     "Torn",
 ]
+
+
+NOTHING = Raw(b"")
+"""The absent payload; a Raw cannot be optional in a decoded type."""
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -68,7 +73,7 @@ class Base(
 # --- owners -----------------------------------------------------------------------------------------------------
 
 
-class Opened(Base, tag="opened"):
+class Opened(Base, tag="opened", kw_only=True):
     """An owner came: the facts by which it can be proved dead later."""
 
     pid: int
@@ -81,11 +86,11 @@ class Opened(Base, tag="opened"):
     program: str = ""
 
 
-class Closed(Base, tag="closed"):
+class Closed(Base, tag="closed", kw_only=True):
     """An owner left in good order."""
 
 
-class Lost(Base, tag="lost"):
+class Lost(Base, tag="lost", kw_only=True):
     """An owner was found dead that never closed."""
 
     who: str
@@ -95,7 +100,7 @@ class Lost(Base, tag="lost"):
 # --- the run's life ---------------------------------------------------------------------------------------------
 
 
-class Started(Base, tag="started"):
+class Started(Base, tag="started", kw_only=True):
     """A run begins; its id is this record's ``run``. ``document`` is the foreign text of the state file it found."""
 
     plan_id: str
@@ -105,14 +110,14 @@ class Started(Base, tag="started"):
     document: str | None = None
 
 
-class Adopted(Base, tag="adopted"):
+class Adopted(Base, tag="adopted", kw_only=True):
     """A run begins from a state file that somebody else wrote, kept whole in ``document``."""
 
     document: str
     forced: bool = False
 
 
-class Observed(Base, tag="observed"):
+class Observed(Base, tag="observed", kw_only=True):
     """Somebody else changed the state file; ``document`` is its new text, or ``rejected`` names the copy kept of one
     that cannot be read. ``ignored`` says why a readable edit was not obeyed."""
 
@@ -121,38 +126,38 @@ class Observed(Base, tag="observed"):
     ignored: str | None = None
 
 
-class Sprint(Base, tag="sprint"):
+class Sprint(Base, tag="sprint", kw_only=True):
     """A sprint moves: ``in_progress`` or ``completed``."""
 
     id: str
     status: str
 
 
-class Halted(Base, tag="halted"):
+class Halted(Base, tag="halted", kw_only=True):
     reason: str
 
 
-class Resumed(Base, tag="resumed"):
+class Resumed(Base, tag="resumed", kw_only=True):
     by: str | None = None
 
 
-class Finished(Base, tag="finished"):
+class Finished(Base, tag="finished", kw_only=True):
     forced: bool = False
     reason: str | None = None
 
 
-class Abandoned(Base, tag="abandoned"):
+class Abandoned(Base, tag="abandoned", kw_only=True):
     reason: str
 
 
-class Heartbeat(Base, tag="heartbeat"):
+class Heartbeat(Base, tag="heartbeat", kw_only=True):
     """The loop is turning."""
 
 
 # --- steps ------------------------------------------------------------------------------------------------------
 
 
-class Intent(Base, tag="intent"):
+class Intent(Base, tag="intent", kw_only=True):
     """The durable statement before the effect. ``key`` is None for a keyless step."""
 
     name: str
@@ -169,25 +174,25 @@ class Intent(Base, tag="intent"):
     code: str | None = None
 
 
-class Mark(Base, tag="mark"):
+class Mark(Base, tag="mark", kw_only=True):
     """A breadcrumb inside a step; ``of`` is the LSN of the step's intent, here and below."""
 
     of: int
     label: str
-    data: Raw | None = None
+    data: Raw = NOTHING
 
 
-class Checkpoint(Base, tag="checkpoint"):
+class Checkpoint(Base, tag="checkpoint", kw_only=True):
     """State that a long idempotent step saved inside its body, handed back to its next attempt."""
 
     of: int
-    state: Raw | None = None
+    state: Raw = NOTHING
     file: str | None = None
     size: int | None = None
     typed: bool = False
 
 
-class Commit(Base, tag="commit"):
+class Commit(Base, tag="commit", kw_only=True):
     """The outcome. It repeats the identity, so that one damaged line never loses a key.
 
     The result is inline (``result``), in a file by its digest (``file``, ``size`` bytes), or could not be stored
@@ -200,7 +205,7 @@ class Commit(Base, tag="commit"):
     scope: str = "run"
     attempt: int = 1
     inputs: str | None = None
-    result: Raw | None = None
+    result: Raw = NOTHING
     file: str | None = None
     size: int | None = None
     typed: bool = False
@@ -209,7 +214,7 @@ class Commit(Base, tag="commit"):
     code: str | None = None
 
 
-class Abort(Base, tag="abort"):
+class Abort(Base, tag="abort", kw_only=True):
     """Known: the effect did not happen."""
 
     of: int
@@ -217,14 +222,14 @@ class Abort(Base, tag="abort"):
     probed: bool = False
 
 
-class Doubt(Base, tag="doubt"):
+class Doubt(Base, tag="doubt", kw_only=True):
     """The call is over and the outcome is unknown."""
 
     of: int
     failure: Failure
 
 
-class Resolved(Base, tag="resolved"):
+class Resolved(Base, tag="resolved", kw_only=True):
     """A decision that ends doubt. ``name``/``key``/``scope`` repeat the identity, as in a commit."""
 
     of: int
@@ -235,7 +240,7 @@ class Resolved(Base, tag="resolved"):
     scope: str = "run"
     attempt: int = 1
     inputs: str | None = None
-    result: Raw | None = None
+    result: Raw = NOTHING
     file: str | None = None
     size: int | None = None
     typed: bool = False
@@ -244,7 +249,7 @@ class Resolved(Base, tag="resolved"):
 # --- the journal itself -----------------------------------------------------------------------------------------
 
 
-class Torn(Base, tag="torn"):
+class Torn(Base, tag="torn", kw_only=True):
     """Recovery cut an unfinished tail: ``size`` bytes at ``offset`` of ``segment``."""
 
     segment: str
@@ -252,7 +257,7 @@ class Torn(Base, tag="torn"):
     size: int
 
 
-class Compacted(Base, tag="compacted"):
+class Compacted(Base, tag="compacted", kw_only=True):
     """A compaction began; everything up to here is folded by it."""
 
 

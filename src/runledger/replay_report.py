@@ -79,7 +79,9 @@ def report(known: Known, drift: Drift | None = None) -> ReplayReport:
         if damage.intents > len(damage.salvaged):
             which = f"--lsn {damage.first}"
             resolve.append(f"runledger resolve {which} --happened --reason 'looked: nothing is missing'")
-            resolve.append(f"runledger resolve {which} --not-happened --reason 'looked: nothing of it happened'")
+            resolve.append(
+                f"runledger resolve {which} --not-happened --reason 'looked: nothing of it happened'"
+            )
     return ReplayReport(
         schema=SCHEMA,
         state=state_of(known),

@@ -23,7 +23,9 @@ class RunBlock:
     A finished run is not begun again by running the same program again: that raises ``RunFinished``.
     """
 
-    def __init__(self, ledger: Ledger, plan_id: str | None, branch: str | None, sprints: tuple[str, ...]) -> None:
+    def __init__(
+        self, ledger: Ledger, plan_id: str | None, branch: str | None, sprints: tuple[str, ...]
+    ) -> None:
         self._ledger = ledger
         self._plan_id = plan_id
         self._branch = branch
@@ -50,7 +52,9 @@ class RunBlock:
             refuse_unless_running(run)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if error is None:
             if self._ledger.store.known().view.run.state != HALTED:  # type: ignore[union-attr]  # entered with one
                 self._ledger.finish()

@@ -89,7 +89,9 @@ class SkipCommitted:
     def __enter__(self) -> SkipCommitted:
         return self._wait(calling_frame(1))
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
         return self._end(error)
 
     def __aenter__(self) -> Any:

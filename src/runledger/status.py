@@ -60,7 +60,9 @@ def status_of(known: Known, root: str) -> Status:
     advice, reason = _advice(known, root, state, in_doubt)
     claimed = known.unclaimed is None and run is not None
     found = known.unclaimed
-    activity = (to_second(run.last_activity) if claimed and run else "") or (found.last_activity if found else "")
+    activity = (to_second(run.last_activity) if claimed and run else "") or (
+        found.last_activity if found else ""
+    )
     seconds = age(activity)
     owner = known.owner
     return Status(
@@ -75,7 +77,9 @@ def status_of(known: Known, root: str) -> Status:
         stale=state == RUNNING and seconds is not None and seconds > STALE_S,
         owner=None
         if owner is None
-        else OwnerReport(owner[0].id, owner[0].pid, owner[0].host, owner[0].since, owner[1].alive, owner[1].how),
+        else OwnerReport(
+            owner[0].id, owner[0].pid, owner[0].host, owner[0].since, owner[1].alive, owner[1].how
+        ),
         advice=advice,
         reason=reason,
         committed=run.committed if run is not None else 0,
@@ -127,5 +131,8 @@ def _going_on(known: Known, root: str, in_doubt: list[StepReport]) -> tuple[str,
     if must:
         return "resolve", f"{len(must)} in doubt"
     if run.total and run.completed >= run.total and not known.view.open:
-        return "resume", "every sprint is completed and nothing is open: the run was never closed (runledger finish)"
+        return (
+            "resume",
+            "every sprint is completed and nothing is open: the run was never closed (runledger finish)",
+        )
     return "resume", None

@@ -27,7 +27,7 @@ from runledger.errors import (
 )
 from runledger.keys import idempotency_key
 from runledger.log import event
-from runledger.record import Failure
+from runledger.record import NOTHING, Failure
 from runledger.skip import calling_frame
 from runledger.store import (
     Aborted,
@@ -121,7 +121,9 @@ class Step:
         try:
             stored = values.encode(state)
         except values.Unstorable as error:
-            raise ResultNotStored(f"{shown(self.name, self.key)}: the state cannot be stored: {error}") from None
+            raise ResultNotStored(
+                f"{shown(self.name, self.key)}: the state cannot be stored: {error}"
+            ) from None
         return Payload(stored.json, stored.typed)
 
     def abort(self, reason: str = "") -> StepAborted:
@@ -145,10 +147,10 @@ class DoubtfulStep:
         self.idempotency_key = idempotency_key
 
 
-def encode_data(data: dict[str, Any]) -> Raw | None:
+def encode_data(data: dict[str, Any]) -> Raw:
     """A mark's data as JSON."""
     if not data:
-        return None
+        return NOTHING
     try:
         return Raw(values.encode(data).json)
     except values.Unstorable as error:
@@ -377,7 +379,9 @@ class StepBlock:
     def __enter__(self) -> Step:
         return self._enter(calling_frame(1))
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         attempt = self._attempts.pop()
         assert attempt.step is not None
         leave(attempt, error, attempt.step.result)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from runledger.errors import LedgerError
-from runledger.record import Failure, Record
+from runledger.record import NOTHING, Failure, Record
 from runledger.state_reading import Reading
 from runledger.view import Damage, OpenStep, Owner, Saved, Settled, View
 
@@ -141,7 +141,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
     lsn: int
     label: str | None = None
-    data: Raw | None = None
+    data: Raw = NOTHING
     state: Payload | None = None
     riding: bool = False
     nonce: str | None = None

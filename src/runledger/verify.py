@@ -60,7 +60,9 @@ def verify(root: str | os.PathLike[str] | None = None) -> list[Finding]:
 def _findings(known: Known, reader: Reader) -> Iterator[Finding]:
     view = known.view
     for d in view.damage:
-        yield Finding(d.file, f"{d.reason} (LSN {d.first} to {d.last}, {d.intents} intents)", d.offset, d.first)
+        yield Finding(
+            d.file, f"{d.reason} (LSN {d.first} to {d.last}, {d.intents} intents)", d.offset, d.first
+        )
     yield from _state_file(known, reader)
     yield from _history(reader)
     yield from _results(reader, reader.view)
@@ -79,7 +81,9 @@ def _state_file(known: Known, reader: Reader) -> Iterator[Finding]:
         return
     text = data.decode("utf-8", "replace")
     if known.view.run.document != text and not verifies(text, known.view.ledger):
-        yield Finding(path, "it was changed by somebody else; the next action puts that on record", lsn=known.view.lsn)
+        yield Finding(
+            path, "it was changed by somebody else; the next action puts that on record", lsn=known.view.lsn
+        )
 
 
 def _history(reader: Reader) -> Iterator[Finding]:

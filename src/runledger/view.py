@@ -11,9 +11,20 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Raw
 
-from runledger.record import Failure
+from runledger.record import NOTHING, Failure
 
-__all__ = ["Damage", "Identity", "MarkView", "OpenStep", "Owner", "Run", "Saved", "Settled", "SprintView", "View"]
+__all__ = [
+    "Damage",
+    "Identity",
+    "MarkView",
+    "OpenStep",
+    "Owner",
+    "Run",
+    "Saved",
+    "Settled",
+    "SprintView",
+    "View",
+]
 
 
 class Identity(NamedTuple):
@@ -58,13 +69,13 @@ class MarkView(msgspec.Struct, omit_defaults=True):
 
     at: str
     label: str
-    data: Raw | None = None
+    data: Raw = NOTHING
 
 
 class Saved(msgspec.Struct, omit_defaults=True):
     """State that a long step saved inside its body: inline or in a file by its digest."""
 
-    state: Raw | None = None
+    state: Raw = NOTHING
     file: str | None = None
     size: int | None = None
     typed: bool = False
@@ -113,7 +124,7 @@ class Settled(msgspec.Struct, omit_defaults=True):
     owner: str
     started: str = ""
     inputs: str | None = None
-    result: Raw | None = None
+    result: Raw = NOTHING
     file: str | None = None
     size: int | None = None
     typed: bool = False
@@ -132,7 +143,8 @@ class SprintView(msgspec.Struct, omit_defaults=True):
 
 class Run(msgspec.Struct, omit_defaults=True):
     """One run. ``state`` is one of the three words, or ``INVALID`` while the state file says a word that is none of
-    them (``word`` is then what it says). ``document`` is the state file's text that foreign fields are kept from."""
+    them (``word`` is then what it says). ``document`` is the state file's text that foreign fields are kept from, ``moved`` the LSN of
+    the last record that changed ``state``."""
 
     id: str
     plan_id: str
@@ -154,6 +166,7 @@ class Run(msgspec.Struct, omit_defaults=True):
     committed: int = 0
     aborted: int = 0
     last_commit: str | None = None
+    moved: int = 0
 
 
 class View(msgspec.Struct, omit_defaults=True):

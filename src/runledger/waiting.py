@@ -109,7 +109,12 @@ async def leave_async(attempt: Attempt, error: BaseException | None, result: Any
             raise
         step = attempt.step
         error.add_note(f"runledger: this could not be recorded, the step is in doubt: {failed}")
-        event("error", "step.outcome_not_recorded", step=shown(step.name, step.key) if step else "", lsn=settle.lsn)
+        event(
+            "error",
+            "step.outcome_not_recorded",
+            step=shown(step.name, step.key) if step else "",
+            lsn=settle.lsn,
+        )
     if refusal is not None:
         raise refusal
 

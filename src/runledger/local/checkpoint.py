@@ -1,4 +1,4 @@
-"""``checkpoint.json``: the view as of the last compaction, but for the settled steps, which the history keeps.
+"""``checkpoint.json``: the view as of the last compaction, except the settled steps: the history keeps those.
 
 One JSON document, checksummed like a record, bounded by the open steps and by the state file's foreign text.
 """

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from runledger.errors import CompactionBusy, LedgerCorrupt
 from runledger.local import checkpoint
+from runledger.local.directory import Directory
 from runledger.local.history import History
 from runledger.local.journal import segments
 from runledger.local.layout import COMPACT_LOCK, HISTORY, segment_name
@@ -24,13 +25,14 @@ from runledger.log import event
 from runledger.record import Compacted
 
 if TYPE_CHECKING:
-    from runledger.local.store import LocalStore
+    from runledger.local.sequencer import Sequencer
+    from runledger.local.state_keeper import StateKeeper
 
 __all__ = ["compact"]
 
 
-def compact(store: LocalStore) -> dict[str, Any]:
-    """Compact the ledger of ``store``.
+def compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
+    """Compact the ledger of ``sequencer``.
 
     Raises:
         CompactionBusy: somebody else is at it.
@@ -38,8 +40,8 @@ def compact(store: LocalStore) -> dict[str, Any]:
     """
     import portalocker
 
-    store.become_owner()
-    ledger = store.files.ledger
+    sequencer.become_owner()
+    ledger = sequencer.files.ledger
     assert ledger is not None
     lock = ledger.open(COMPACT_LOCK, write=True, create=True)
     assert lock is not None
@@ -47,15 +49,18 @@ def compact(store: LocalStore) -> dict[str, Any]:
         try:
             portalocker.lock(lock.fd, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
         except portalocker.exceptions.LockException as error:
-            raise CompactionBusy("another process is compacting this ledger", hint="Try again when it is done.") from error
-        return _compact(store)
+            raise CompactionBusy(
+                "another process is compacting this ledger", hint="Try again when it is done."
+            ) from error
+        return _compact(sequencer, state_keeper)
     finally:
         lock.close()
 
 
-def _compact(store: LocalStore) -> dict[str, Any]:
-    reader = store.reader
-    with store.ordered() as tx:
+def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
+    reader, ledger = sequencer.reader, sequencer.files.ledger
+    assert ledger is not None
+    with sequencer.ordered() as tx:
         view, journal = tx.view, reader.journal
         assert journal is not None
         if view.damage:
@@ -65,7 +70,7 @@ def _compact(store: LocalStore) -> dict[str, Any]:
                 hint="To see all of it: runledger verify",
                 damage=list(view.damage),
             )
-        folded = checkpoint.read(store.files.ledger) if store.files.ledger is not None else None
+        folded = checkpoint.read(ledger)
         before = folded.lsn if folded is not None else 0
         idle = journal.file is None or view.lsn == before
         if not idle:
@@ -76,10 +81,8 @@ def _compact(store: LocalStore) -> dict[str, Any]:
         settled = list(view.settled.items())
         encoded = checkpoint.encode(view)
     if idle:
-        dropped = _drop(store, before)
+        dropped = _drop(ledger, before)
         return {"folded": 0, "upto": upto, "segments": dropped}
-    ledger = store.files.ledger
-    assert ledger is not None
     history = History.create(os.path.join(ledger.path, HISTORY), view.ledger)
     try:
         history.fold(settled, upto, encoded)
@@ -87,19 +90,17 @@ def _compact(store: LocalStore) -> dict[str, Any]:
         history.close()
     ledger.sync()
     checkpoint.write(ledger, encoded)
-    dropped = _drop(store, upto)
-    with store.held():
+    dropped = _drop(ledger, upto)
+    with sequencer.io:
         reader.forget_folded()
-    store.tx.urgent = True
-    store.write_snapshot()
+    sequencer.tx.urgent = True
+    state_keeper.write()
     event("info", "compaction.done", upto=upto, steps=len(settled), segments=dropped)
     return {"folded": len(settled), "upto": upto, "segments": dropped}
 
 
-def _drop(store: LocalStore, upto: int) -> int:
+def _drop(ledger: Directory, upto: int) -> int:
     """Delete the segments whose records are all folded, oldest first, so that what is left has no gap."""
-    ledger = store.files.ledger
-    assert ledger is not None
     firsts = segments(ledger)
     dropped = 0
     for first, following in zip(firsts, firsts[1:], strict=False):

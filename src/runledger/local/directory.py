@@ -143,8 +143,8 @@ class Directory:
         except OSError as error:
             raise refused("open", path, error) from error
 
-    def child(self, name: str, *, create: bool = False) -> Directory | None:
-        """A directory in this one, never through a symbolic link; created private, its name synced."""
+    def child(self, name: str, *, create: bool = False, mode: int = DIRECTORY_MODE) -> Directory | None:
+        """A directory in this one, never through a symbolic link; a new one gets ``mode`` and its name is synced."""
         path = f"{self.path}/{name}"
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
@@ -157,7 +157,7 @@ class Directory:
                 error = OSError(_errno.ELOOP, os.strerror(_errno.ELOOP))
             raise refused("open", path, error) from error
         try:
-            os.mkdir(name, DIRECTORY_MODE, dir_fd=self.fd)
+            os.mkdir(name, mode, dir_fd=self.fd)
         except FileExistsError:
             pass
         except OSError as error:
@@ -172,7 +172,13 @@ class Directory:
             return False
 
     def open(
-        self, name: str, *, write: bool = False, create: bool = False, exclusive: bool = False, mode: int = FILE_MODE
+        self,
+        name: str,
+        *,
+        write: bool = False,
+        create: bool = False,
+        exclusive: bool = False,
+        mode: int = FILE_MODE,
     ) -> File | None:
         """A regular file; None where it is missing and not to be created. ``exclusive``: it must be new, and a name
         that is taken raises; a new one gets ``mode``, less the umask."""
@@ -209,7 +215,9 @@ class Directory:
             file.close()
         if len(data) > limit:
             raise DiskRefused(
-                f"cannot use {self.path}/{name}: it is larger than {limit} bytes", path=f"{self.path}/{name}", errno=_errno.EFBIG
+                f"cannot use {self.path}/{name}: it is larger than {limit} bytes",
+                path=f"{self.path}/{name}",
+                errno=_errno.EFBIG,
             )
         return data
 

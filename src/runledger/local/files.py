@@ -11,6 +11,9 @@ __all__ = ["Files", "find_root"]
 
 GITIGNORE = b"*\n"
 
+SHARED_MODE = 0o755
+"""``.run`` has other readers than us, as far as the umask lets them; only the ledger in it is private."""
+
 
 def find_root(root: str | os.PathLike[str] | None) -> str:
     """The directory whose ``.run`` is meant: the argument, else RUNLEDGER_DIR, else the nearest ancestor of the working
@@ -65,7 +68,7 @@ class Files:
         top = Directory.at(self.root)
         assert top is not None
         try:
-            self.run = self.run or top.child(RUN, create=True)
+            self.run = self.run or top.child(RUN, create=True, mode=SHARED_MODE)
             assert self.run is not None
             top.sync()
         finally:

@@ -14,7 +14,18 @@ from runledger.errors import NewerVersion
 from runledger.local.layout import FORMAT
 from runledger.record import Record
 
-__all__ = ["BadLine", "Header", "Seal", "decode", "decode_many", "encode", "header_of", "line_of", "seal_of", "seed_of"]
+__all__ = [
+    "BadLine",
+    "Header",
+    "Seal",
+    "decode",
+    "decode_many",
+    "encode",
+    "header_of",
+    "line_of",
+    "seal_of",
+    "seed_of",
+]
 
 _CRC = b',"crc":"'
 _CRC_BYTES = len(_CRC) + 8 + 2

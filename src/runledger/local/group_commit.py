@@ -15,16 +15,24 @@ __all__ = ["GroupCommit", "Ticket"]
 
 
 class Ticket:
-    """One request on its way: what it asks, and in the end what it got. ``durable``: the answer waits for a sync."""
+    """One request on its way: what it asks, and in the end what it got. ``durable``: the answer waits for a sync;
+    ``flushes``: it does not, and a sync is to follow soon."""
 
-    __slots__ = ("answer", "done", "durable", "error", "leads", "request", "rests_on", "settled", "wake")
+    __slots__ = ("answer", "done", "durable", "error", "flushes", "leads", "request", "settled", "wake")
 
-    def __init__(self, request: Any, durable: bool, done: Callable[[Any, BaseException | None], None] | None = None) -> None:
+    def __init__(
+        self,
+        request: Any,
+        *,
+        durable: bool,
+        flushes: bool = False,
+        done: Callable[[Any, BaseException | None], None] | None = None,
+    ) -> None:
         self.request = request
         self.durable = durable
+        self.flushes = flushes
         self.done = done
         self.answer: Any = None
-        self.rests_on = 0
         self.error: BaseException | None = None
         self.settled = False
         self.leads = False

@@ -29,7 +29,6 @@ from runledger.local.segment import (
     Lines,
     TornTail,
     Walk,
-
     is_sealed_at,
     open_segment,
     read_sealed,
@@ -57,10 +56,13 @@ class Journal:
     """The position of one reader or writer in the journal of ``directory``.
 
     ``lsn`` and ``steps`` are those of the last record read or stamped, ``durable`` the highest LSN known to be on the
-    disk. ``torn`` is what a crash left behind the last record, until ``recover`` cut it.
+    disk. ``torn`` is what a crash left behind the last record, until ``recover`` cut it; ``clean`` is False where bytes
+    stand there that are neither a record nor filler, under the append lock the work of a crash.
     """
 
-    def __init__(self, directory: Directory, ledger: str, *, write: bool, segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(
+        self, directory: Directory, ledger: str, *, write: bool, segment_bytes: int = SEGMENT_BYTES
+    ) -> None:
         self.directory = directory
         self.ledger = ledger
         self.write_mode = write
@@ -75,6 +77,7 @@ class Journal:
         self.steps = 0
         self.durable = 0
         self.torn: TornTail | None = None
+        self.clean = True
         self._unproven: list[tuple[int, int]] = []
         self._pending: list[bytes] = []
         self._pending_bytes = 0
@@ -99,7 +102,9 @@ class Journal:
         if firsts[0] > lsn + 1:
             yield self._missing(walk, firsts[0])
         for i, first in enumerate(firsts):
-            found = open_segment(self.directory, segment_name(first), first, self.ledger or None, write=self.write_mode)
+            found = open_segment(
+                self.directory, segment_name(first), first, self.ledger or None, write=self.write_mode
+            )
             if found is None:
                 raise Behind
             file, header, start = found
@@ -132,6 +137,7 @@ class Journal:
                 self._passed(item)
                 yield _after(list(item.records), skip)
         self.sealed = is_sealed_at(self.file, self.offset, self.seed)
+        self.clean = self.sealed or self.file.pread(1, self.offset) in (b"", b"\n")
 
     def _end_of_damage(self, damage: Damage) -> int:
         assert self.file is not None
@@ -189,10 +195,14 @@ class Journal:
         Raises:
             Behind: the next segment was compacted away.
         """
+        if self.file is not None and self.file.pread(1, self.offset) == b"\n":
+            self.clean = True
+            return []
         found: list[Record] = []
+        self.clean = True
         while self.file is not None:
             data = self.file.pread(READ_ON, self.offset)
-            if data and (data[0] == 0x0A or data[0] == 0):
+            if data and data[0] == 0x0A:
                 return found
             if data:
                 while len(data) % READ_ON == 0 and b"\n\n" not in data:
@@ -208,6 +218,7 @@ class Journal:
                     found += lines.records
                     continue
                 if not is_sealed_at(self.file, self.offset, self.seed):
+                    self.clean = False
                     return found
                 self.sealed = True
             if not self._next_segment():
@@ -226,13 +237,6 @@ class Journal:
         self.durable = max(self.durable, self.lsn)
         return True
 
-    def unread(self) -> bool:
-        """Whether bytes stand at the tail that are no whole record: under the append lock, what a crash left."""
-        if self.file is None or self.sealed:
-            return False
-        head = self.file.pread(1, self.offset)
-        return bool(head) and head != b"\n"
-
     # --- recovery -----------------------------------------------------------------------------------------------
 
     def examine(self) -> list[Record | Damage]:
@@ -248,13 +252,15 @@ class Journal:
     def recover(self) -> Torn | None:
         """Under the append lock: make the tail writable. The torn bytes become filler, durably, before anything is
         appended: so no later crash can bring a piece of them back behind a new record."""
-        torn, self.torn = self.torn, None
+        torn, self.torn, self.clean = self.torn, None, True
         if torn is None or self.file is None:
             self._fill_zeros()
             return None
         self.file.pwrite(b"\n" * (self.file.stat().size - torn.offset), torn.offset)
         self.file.datasync()
-        return Torn(lsn=0, at="", segment=self.file.path.rpartition("/")[2], offset=torn.offset, size=torn.size)
+        return Torn(
+            lsn=0, at="", segment=self.file.path.rpartition("/")[2], offset=torn.offset, size=torn.size
+        )
 
     def _fill_zeros(self) -> None:
         """A crash may leave an extension whose size grew before its filler: no record was there."""
@@ -403,5 +409,3 @@ def _after(items: list[Record | Damage], skip: int) -> list[Record | Damage]:
     if not skip:
         return items
     return [x for x in items if (x.last if type(x) is Damage else x.lsn) > skip]
-
-

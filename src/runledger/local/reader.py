@@ -17,7 +17,7 @@ from runledger.local.history import History
 from runledger.local.journal import Behind, Journal
 from runledger.local.layout import CHECKPOINT, HISTORY, SEGMENT_BYTES
 from runledger.local.snapshot import Snapshot
-from runledger.view import Identity, Settled, View
+from runledger.view import Identity, OpenStep, Settled, View
 
 __all__ = ["Reader"]
 
@@ -67,7 +67,9 @@ class Reader:
                 time.sleep(0.001 * again)
             else:
                 return
-        raise LedgerCorrupt(f"{self.files.root}/.run/ledger: segments go away faster than they can be read", damage=[])
+        raise LedgerCorrupt(
+            f"{self.files.root}/.run/ledger: segments go away faster than they can be read", damage=[]
+        )
 
     def _load(self) -> None:
         self.stale = True
@@ -84,7 +86,9 @@ class Reader:
         folded = self._checkpoint()
         if folded is not None:
             self.view, self.base = folded, folded.lsn
-        journal = Journal(self.files.ledger, self.view.ledger, write=self.write, segment_bytes=self.segment_bytes)
+        journal = Journal(
+            self.files.ledger, self.view.ledger, write=self.write, segment_bytes=self.segment_bytes
+        )
         view = self.view
         for items in journal.load(view.lsn, view.steps):
             for item in items:
@@ -130,6 +134,18 @@ class Reader:
             return found
         return self.history().get(identity)
 
+    def find(self, name: str, key: str) -> Settled | OpenStep | None:
+        """What is known of a step of this run, or of one whose key lives for ever, after reading what is new."""
+        self.refresh()
+        view = self.view
+        run = view.run.id if view.run is not None else ""
+        for scope in (run, ""):
+            identity = Identity(scope, name, key)
+            found = view.open.get(view.keys.get(identity, 0)) or self.settled(identity)
+            if found is not None:
+                return found
+        return None
+
     def history(self) -> History:
         """The folded history that the view's checkpoint rests on."""
         history = self._history or self.open_history(self.view.ledger)
@@ -145,8 +161,13 @@ class Reader:
 
     def open_history(self, ledger: str) -> History | None:
         """The history if there is one; kept open with this reader."""
-        if self._history is None and self.files.ledger is not None:
-            path = os.path.join(self.files.ledger.path, HISTORY)
+        ledger_directory = self.files.ledger
+        if (
+            self._history is None
+            and ledger_directory is not None
+            and ledger_directory.stat(HISTORY) is not None
+        ):
+            path = os.path.join(ledger_directory.path, HISTORY)
             self._history = History.open(path, ledger, read_only=not self.write)
         return self._history
 

@@ -69,7 +69,9 @@ def load(ledger: Directory, digest: str, size: int) -> bytes:
     if data is None:
         raise LedgerCorrupt(f"{path}: the result is missing; that it was committed stays known", damage=[])
     if len(data) != size or _digest(data) != digest:
-        raise LedgerCorrupt(f"{path}: the result is not what was written; that it was committed stays known", damage=[])
+        raise LedgerCorrupt(
+            f"{path}: the result is not what was written; that it was committed stays known", damage=[]
+        )
     return data
 
 

@@ -23,7 +23,17 @@ from runledger.local.frame import BadLine, Header
 from runledger.record import Intent, Record
 from runledger.view import Damage
 
-__all__ = ["Lines", "TornTail", "Walk", "corrupt", "is_sealed_at", "open_segment", "read_sealed", "read_tail", "scan"]
+__all__ = [
+    "Lines",
+    "TornTail",
+    "Walk",
+    "corrupt",
+    "is_sealed_at",
+    "open_segment",
+    "read_sealed",
+    "read_tail",
+    "scan",
+]
 
 CHUNK = 1 << 20
 LONGEST_LINE = 64 << 20
@@ -59,7 +69,9 @@ class Walk:
         self.steps = steps
 
 
-def open_segment(directory: Directory, name: str, first: int, ledger: str | None, *, write: bool = False) -> tuple[File, Header, int] | None:
+def open_segment(
+    directory: Directory, name: str, first: int, ledger: str | None, *, write: bool = False
+) -> tuple[File, Header, int] | None:
     """The segment's file, header and the offset of its first record; None where the file is gone.
 
     Raises:
@@ -91,7 +103,9 @@ def corrupt(path: str, offset: int, lsn: int, reason: str) -> LedgerCorrupt:
     """The error for damage that leaves nothing to go on with."""
     finding = Damage(file=path, offset=offset, first=lsn, last=lsn, reason=reason)
     return LedgerCorrupt(
-        f"{path}, offset {offset}, LSN {lsn}: {reason}", hint="To see all of it: runledger verify", damage=[finding]
+        f"{path}, offset {offset}, LSN {lsn}: {reason}",
+        hint="To see all of it: runledger verify",
+        damage=[finding],
     )
 
 
@@ -110,7 +124,9 @@ def scan(data: bytes, base: int, seed: int, walk: Walk) -> Lines:
         except BadLine as bad:
             return Lines(records, offsets, base + at, bad)
         if record.lsn != walk.lsn + 1:
-            return Lines(records, offsets, base + at, BadLine(f"LSN {record.lsn} where {walk.lsn + 1} is due"))
+            return Lines(
+                records, offsets, base + at, BadLine(f"LSN {record.lsn} where {walk.lsn + 1} is due")
+            )
         walk.lsn = record.lsn
         walk.steps = record.steps
         records.append(record)
@@ -119,7 +135,9 @@ def scan(data: bytes, base: int, seed: int, walk: Walk) -> Lines:
     return Lines(records, offsets, base + at, None)
 
 
-def read_sealed(file: File, header: Header, start: int, walk: Walk, last: int, steps_after: int) -> Iterator[list[Record | Damage]]:
+def read_sealed(
+    file: File, header: Header, start: int, walk: Walk, last: int, steps_after: int
+) -> Iterator[list[Record | Damage]]:
     """All of a sealed segment, whose last record must be ``last``; memory is bounded by a block.
 
     Blocks whose checksum holds are decoded whole; any other is read line by line.
@@ -162,6 +180,8 @@ def _read_lines(
         if lines.bad is None and lines.end > offset and lines.end < size:
             offset = lines.end
             continue
+        if lines.bad is None and is_sealed_at(file, lines.end, seed):
+            return
         found = _next_good(file, lines.end, size, seed, walk.lsn)
         upto, steps, resume = (last, steps_after, size) if found is None else found
         if upto > walk.lsn:
@@ -197,7 +217,7 @@ def _good_lines(file: File, offset: int, size: int, seed: int) -> Iterator[tuple
             return
         at = 0
         for line in data.split(b"\n"):
-            if line[:5] == b'{"t":':
+            if line[:5] == b'{"t":' and not line.startswith(_SEAL):
                 try:
                     yield offset + at, frame.decode(line, seed)
                 except BadLine:
@@ -269,7 +289,9 @@ def read_tail(file: File, header: Header, start: int, walk: Walk) -> Iterator[Li
         if found is None:
             end = file.pread(CHUNK, offset).find(b"\n")
             found = (walk.lsn + 1, walk.steps + _names_an_intent(file, offset), offset + end + 1)
-        yield _damage(file, offset, found[2], walk, found[0], found[1], str(lines.bad or "records are missing"))
+        yield _damage(
+            file, offset, found[2], walk, found[0], found[1], str(lines.bad or "records are missing")
+        )
         offset = found[2]
 
 

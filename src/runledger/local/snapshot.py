@@ -9,7 +9,14 @@ from __future__ import annotations
 import os
 import time
 
-from runledger.errors import AdoptionRequired, DiskRefused, LedgerError, RunFinished, RunHalted, RunStateInvalid
+from runledger.errors import (
+    AdoptionRequired,
+    DiskRefused,
+    LedgerError,
+    RunFinished,
+    RunHalted,
+    RunStateInvalid,
+)
 from runledger.local.directory import Directory, Stat
 from runledger.local.layout import STATE
 from runledger.record import Observed
@@ -106,7 +113,9 @@ class Snapshot:
     def _of_unclaimed(self, reading: Reading) -> LedgerError:
         plan = escape(reading.plan_id or "no plan id")
         if reading.state == RUNNING:
-            return AdoptionRequired(f"the state file says RUNNING ({plan}), and no journal here knows of that run")
+            return AdoptionRequired(
+                f"the state file says RUNNING ({plan}), and no journal here knows of that run"
+            )
         if reading.state == HALTED:
             return RunHalted(
                 f"the state file says {escape(str(reading.word))} ({plan}), and no journal here knows of that run",
@@ -124,7 +133,7 @@ class Snapshot:
         assert run is not None
         if run.document is not None and data == run.document.encode():
             return []
-        edit = observe(view, data, self.lsn)
+        edit = observe(view, data, self.lsn, moved_lsn=run.moved)
         if edit is None:
             self.lsn = max(self.lsn, _lsn_of(data))
             return []
@@ -145,7 +154,11 @@ class Snapshot:
     def _aside(self, data: bytes) -> tuple[str, bool]:
         """Keep ``data`` as the next free ``.rejected-N``, synced; False with the name where the last one is the same."""
         prefix = f"{STATE}.rejected-"
-        numbers = [int(n[len(prefix) :]) for n in self.directory.names() if n.startswith(prefix) and n[len(prefix) :].isdigit()]
+        numbers = [
+            int(n[len(prefix) :])
+            for n in self.directory.names()
+            if n.startswith(prefix) and n[len(prefix) :].isdigit()
+        ]
         last = max(numbers, default=0)
         if last:
             try:
@@ -181,7 +194,9 @@ class Snapshot:
         data = text.encode()
         name = f".{STATE}.{os.getpid()}.{os.urandom(6).hex()}.tmp"
         seen = self._seen
-        file = self.directory.open(name, write=True, create=True, exclusive=True, mode=seen.mode if seen else NEW_MODE)
+        file = self.directory.open(
+            name, write=True, create=True, exclusive=True, mode=seen.mode if seen else NEW_MODE
+        )
         assert file is not None
         try:
             file.pwrite(data, 0)

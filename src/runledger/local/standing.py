@@ -24,8 +24,12 @@ def fate_of(step: OpenStep, owners: Directory | None, me: str, active: set[int])
         ends = parse(step.lease)
         left = (ends or 0.0) - time.time()
         if left > 0:
-            return Fate(True, f"an external session holds a lease for {left:.0f} s more; a lease proves no life")
-        return Fate(False, f"the lease of its external session lapsed {-left:.0f} s ago; that proves no death")
+            return Fate(
+                True, f"an external session holds a lease for {left:.0f} s more; a lease proves no life"
+            )
+        return Fate(
+            False, f"the lease of its external session lapsed {-left:.0f} s ago; that proves no death"
+        )
     if step.owner == me:
         if step.lsn in active:
             return Fate(True, "this process is at work on it")

@@ -38,7 +38,9 @@ from runledger.view import Identity, OpenStep, Settled, View
 
 __all__ = ["LocalTransaction"]
 
-_URGENT = frozenset({Started, Adopted, Observed, Sprint, Halted, Resumed, Finished, Abandoned, Doubt, Resolved})
+_URGENT = frozenset(
+    {Started, Adopted, Observed, Sprint, Halted, Resumed, Finished, Abandoned, Doubt, Resolved}
+)
 """What moves the state file at once; activity alone waits for its second."""
 
 
@@ -69,17 +71,25 @@ class LocalTransaction:
         assert self.reader.snapshot is not None
         return self.reader.snapshot
 
-    def catch_up(self) -> None:
-        """Recover the tail if a crash left it unfinished, and take in what others wrote into the state file."""
+    def catch_up(self, *, look: bool) -> None:
+        """Recover the tail if a crash left it unfinished, and ``look`` at what others wrote into the state file."""
         journal = self.reader.journal
-        if journal is not None:
-            if journal.torn is None and journal.unread():
+        if journal is not None and not journal.clean:
+            if journal.torn is None:
                 for item in journal.examine():
                     advance(self.view, item)
             torn = journal.recover()
             if torn is not None:
-                event("warning", "journal.torn_tail_cut", segment=torn.segment, offset=torn.offset, bytes=torn.size)
+                event(
+                    "warning",
+                    "journal.torn_tail_cut",
+                    segment=torn.segment,
+                    offset=torn.offset,
+                    bytes=torn.size,
+                )
                 self.write(torn)
+        if not look:
+            return
         for observed in self.state_file.look(self.view, keep=True):
             event("warning", "state_file.observed", rejected=observed.rejected, ignored=observed.ignored)
             self.write(observed)
@@ -162,4 +172,8 @@ class LocalTransaction:
     def fresh_document(self, plan_id: str, branch: str, sprints: tuple[str, ...]) -> str | None:
         run = self.view.run
         before = run.document if run is not None else self.state_file.text
-        return None if before is None else renewed(before, plan_id=plan_id, branch=branch, sprints=list(sprints), at=now())
+        return (
+            None
+            if before is None
+            else renewed(before, plan_id=plan_id, branch=branch, sprints=list(sprints), at=now())
+        )

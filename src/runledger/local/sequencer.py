@@ -1,0 +1,267 @@
+"""The order of records: what happens between the append lock and the sync.
+
+A batch goes through here like this: take the append lock, read what others appended, look at the state file, let
+``decisions`` answer each request on that view, write all records in one call, free the lock, sync once, answer. The
+lock is held for microseconds and the sync is outside of it, so that several processes share syncs too.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from runledger.decisions import decide
+from runledger.errors import DiskRefused, ForkedHandle, LedgerBusy, LedgerClosed, LedgerError, LedgerFailed
+from runledger.local.directory import File
+from runledger.local.files import Files
+from runledger.local.group_commit import Ticket
+from runledger.local.layout import APPEND_LOCK
+from runledger.local.owner import OwnerLock
+from runledger.local.reader import Reader
+from runledger.local.transaction import LocalTransaction
+from runledger.log import event
+from runledger.options import Options
+from runledger.store import Claim, Move, Settle
+
+__all__ = ["Sequencer"]
+
+PAUSE_S = 20e-6
+LONGEST_PAUSE_S = 2e-3
+"""Between tries of the append lock: a wait in the kernel would be fairer, and could not be bounded."""
+
+
+class Sequencer:
+    """One handle's way into the order of records. ``io`` guards the handle's view against its own other threads.
+
+    ``failed`` is the sync that failed: nothing more is acknowledged after it. ``later`` is asked to run ``flush`` after
+    so many seconds, for records that ride.
+    """
+
+    def __init__(
+        self, files: Files, reader: Reader, tx: LocalTransaction, options: Options, later: Callable[[float], None]
+    ) -> None:
+        self.files = files
+        self.reader = reader
+        self.tx = tx
+        self.options = options
+        self.io = threading.RLock()
+        self.failed: DiskRefused | None = None
+        self.forked = False
+        self.closed = False
+        self._later = later
+        self._append_lock: File | None = None
+        self._owner_lock: OwnerLock | None = None
+
+    def check_usable(self) -> None:
+        """Refuse a handle that is closed, failed, or a forked child's copy."""
+        if self.forked:
+            raise ForkedHandle("this ledger handle belongs to the parent process")
+        if self.closed:
+            raise LedgerClosed("this ledger handle is closed")
+        if self.failed is not None:
+            facts = self.failed.__dict__
+            raise LedgerFailed(
+                f"an earlier sync failed, nothing more is acknowledged: {self.failed.message}",
+                path=facts.get("path"),
+                errno=facts.get("errno"),
+            ) from self.failed
+
+    # --- a batch ------------------------------------------------------------------------------------------------
+
+    def lead(self, batch: list[Ticket]) -> None:
+        """Answer each ticket of a batch, or refuse it; with more than one, what refuses one is tried on each alone."""
+        try:
+            self.check_usable()
+            with self.io:
+                file, upto = self._order(batch)
+        except LedgerError as error:
+            if len(batch) > 1 and isinstance(error, DiskRefused) and self.failed is None:
+                for ticket in batch:
+                    self.lead([ticket])
+                return
+            for ticket in batch:
+                ticket.error, ticket.settled = error, True
+            return
+        if file is not None:
+            try:
+                self.sync(file, upto)
+            except DiskRefused as error:
+                for ticket in batch:
+                    ticket.error = ticket.error or error
+        for ticket in batch:
+            ticket.settled = True
+
+    def sync(self, file: File, upto: int) -> None:
+        """Make everything up to ``upto`` durable. A sync that failed is never tried again: the pages that it was about
+        may be marked clean by now.
+
+        Raises:
+            DiskRefused: the handle is dead from now on.
+        """
+        try:
+            file.datasync()
+        except DiskRefused as error:
+            self.failed = error
+            event("error", "ledger.failed", path=error.__dict__.get("path"), reason=error.message)
+            raise
+        journal = self.reader.journal
+        if journal is not None and upto > journal.durable:
+            journal.durable = upto
+
+    def _order(self, batch: list[Ticket]) -> tuple[File | None, int]:
+        """Decide and write; the file to sync and the LSN that it then is durable up to, if anybody waits for one."""
+        if self._owner_lock is None:
+            self._refuse_unadopted(batch)
+            self.become_owner()
+        lock = self._take_append_lock()
+        reader, tx = self.reader, self.tx
+        try:
+            reader.refresh()
+            reader.stale = True
+            tx.catch_up(look=any(type(t.request) is not Settle for t in batch))
+            rests_on = 0
+            for ticket in batch:
+                try:
+                    ticket.answer, rests = decide(tx, ticket.request)
+                except DiskRefused:
+                    raise
+                except LedgerError as error:
+                    ticket.error = error
+                else:
+                    if ticket.durable and rests > rests_on:
+                        rests_on = rests
+            journal = reader.journal
+            if journal is None:
+                reader.stale = False
+                return None, 0
+            journal.append()
+            upto = journal.lsn
+            if rests_on > journal.durable:
+                journal.rewrite()
+                reader.stale = False
+                return journal.file, upto
+            reader.stale = False
+        finally:
+            lock.unlock()
+        if upto > journal.durable and any(t.flushes for t in batch):
+            self._later(self.options.flush_interval)
+        return None, 0
+
+    @contextmanager
+    def ordered(self) -> Iterator[LocalTransaction]:
+        """A place in the order of records for what is no request: compaction, leaving."""
+        if self._owner_lock is None:
+            self.become_owner()
+        with self.io:
+            lock = self._take_append_lock()
+            try:
+                self.reader.refresh()
+                self.reader.stale = True
+                self.tx.catch_up(look=True)
+                yield self.tx
+                if self.reader.journal is not None:
+                    self.reader.journal.append()
+                self.reader.stale = False
+            finally:
+                lock.unlock()
+
+    def flush(self) -> None:
+        """Sync what rides."""
+        with self.io:
+            journal = self.reader.journal
+            if self.failed is not None or journal is None or journal.file is None or self.reader.stale:
+                return
+            file, upto = journal.file, journal.lsn
+            if upto <= journal.durable:
+                return
+        try:
+            self.sync(file, upto)
+        except DiskRefused:
+            return  # every later call says so
+
+    def _refuse_unadopted(self, batch: list[Ticket]) -> None:
+        """A state file that no journal speaks for forbids steps before anything is made on disk."""
+        self.reader.refresh()
+        snapshot = self.reader.snapshot
+        if self.files.ledger is None and snapshot is not None and any(type(t.request) is Claim for t in batch):
+            snapshot.look(self.reader.view, keep=False)
+            if snapshot.problem is not None:
+                raise snapshot.problem
+        if self.files.ledger is None and all(type(t.request) is Move and t.request.what != "start" for t in batch):
+            self._refuse_moves(batch)
+
+    def _refuse_moves(self, batch: list[Ticket]) -> None:
+        """Moves of a run that is not there must not leave a ledger behind either."""
+        from runledger.errors import LedgerMissing
+
+        snapshot = self.reader.snapshot
+        if snapshot is not None:
+            snapshot.look(self.reader.view, keep=False)
+        for ticket in batch:
+            if ticket.request.what != "adopt":
+                if snapshot is not None and snapshot.problem is not None:
+                    raise snapshot.problem
+                raise LedgerMissing(f"there is no run here to {ticket.request.what}")
+
+    # --- locks --------------------------------------------------------------------------------------------------
+
+    def become_owner(self) -> None:
+        """Make the directories and take this owner's lock, once."""
+        if self._owner_lock is None:
+            self.check_usable()
+            self.files.make()
+            assert self.files.owners is not None
+            self._owner_lock = OwnerLock.take(self.files.owners, self.tx.owner)
+            self.reader.stale = True
+
+    def _take_append_lock(self) -> File:
+        lock = self._append_lock
+        if lock is None:
+            assert self.files.ledger is not None
+            lock = self._append_lock = self.files.ledger.open(APPEND_LOCK, write=True, create=True)
+            assert lock is not None
+        if not lock.lock():
+            self._wait_for(lock)
+        return lock
+
+    def _wait_for(self, lock: File) -> None:
+        ends = time.monotonic() + self.options.lock_timeout
+        pause = PAUSE_S
+        while not lock.lock():
+            if time.monotonic() > ends:
+                raise LedgerBusy(
+                    f"{lock.path}: another process has held the append lock for {self.options.lock_timeout:g} s",
+                    hint=f"A stopped process may hold it; to see which: fuser {lock.path}",
+                )
+            time.sleep(pause)
+            pause = min(pause * 1.5, LONGEST_PAUSE_S)
+
+    @contextmanager
+    def append_lock(self) -> Iterator[None]:
+        """The append lock alone."""
+        lock = self._take_append_lock()
+        try:
+            yield
+        finally:
+            lock.unlock()
+
+    # --- the end ------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let go of everything; the owner's lock last."""
+        self.closed = True
+        with self.io:
+            self.reader.close()
+            if self._append_lock is not None:
+                self._append_lock.close()
+            if self._owner_lock is not None:
+                self._owner_lock.release()
+            self.files.close()
+
+    def forget_after_fork(self) -> None:
+        """In a forked child: this handle is the parent's. Its descriptors are closed, which frees no lock of it."""
+        self.forked = True
+        if self._append_lock is not None:
+            self._append_lock.close()

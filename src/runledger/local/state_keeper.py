@@ -1,0 +1,72 @@
+"""Keeps the state file up to date after what was recorded; never fails a step that is already on the disk."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from runledger.errors import LedgerError
+from runledger.local.sequencer import Sequencer
+from runledger.log import event
+
+__all__ = ["StateKeeper"]
+
+TRIES = 5
+"""Times to begin again when somebody else changes the file between our look and our replacement."""
+
+EVERY_S = 1.0
+
+
+class StateKeeper:
+    """Writes the snapshot of one handle's view, one at a time."""
+
+    def __init__(self, sequencer: Sequencer) -> None:
+        self._sequencer = sequencer
+        self._writing = threading.Lock()
+
+    def after_records(self) -> None:
+        """Write if something is due: at once after a move or a doubt, else once a second."""
+        tx = self._sequencer.tx
+        if tx.urgent or (tx.unshown and time.monotonic() >= tx.shown_at + EVERY_S):
+            self.write()
+
+    def write(self) -> bool:
+        """Bring the state file up to date; False, with a warning, where it cannot be written."""
+        sequencer = self._sequencer
+        if sequencer.failed is not None or sequencer.forked or not self._writing.acquire(blocking=False):
+            return False
+        try:
+            return any(self._write_once() for _ in range(TRIES))
+        except LedgerError as error:
+            event("warning", "snapshot.not_written", reason=error.message)
+            return False
+        finally:
+            self._writing.release()
+
+    def _write_once(self) -> bool:
+        """Prepare without the append lock, replace under it; False to begin again."""
+        sequencer, tx, reader = self._sequencer, self._sequencer.tx, self._sequencer.reader
+        with sequencer.io:
+            snapshot, journal = reader.snapshot, reader.journal
+            if snapshot is None or journal is None or journal.file is None or reader.stale:
+                return True
+            urgent = tx.urgent
+            if not urgent and not snapshot.due():
+                tx.shown_at = time.monotonic()
+                return True
+            tx.shown_at = time.monotonic()
+            tx.unshown = tx.urgent = False
+            file, lsn, durable = journal.file, journal.lsn, journal.durable
+            prepared = snapshot.prepare(reader.view, tx.in_doubt())
+        if prepared is None:
+            return True
+        if durable < lsn:
+            sequencer.sync(file, lsn)
+        with sequencer.io, sequencer.append_lock():
+            done = snapshot.replace(prepared, lsn)
+        if done:
+            snapshot.directory.sync()
+            return True
+        tx.urgent = True
+        with sequencer.ordered():
+            return False
