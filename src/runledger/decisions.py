@@ -80,6 +80,8 @@ class StateFile(Protocol):
     problem: LedgerError | None
     """Why it forbids to go on."""
 
+    def fingerprint(self) -> str | None: ...
+
 
 class Transaction(Protocol):
     """One place in the order of records."""
@@ -418,6 +420,7 @@ def _start(tx: Transaction, m: Move) -> int:
             declared_branch=m.branch is not None,
             sprints=list(m.sprints),
             document=tx.fresh_document(plan_id, branch, m.sprints),
+            replaces=tx.state_file.fingerprint(),
         )
     )
 

@@ -95,6 +95,7 @@ def _started(view: View, x: r.Started) -> None:
         total=len(sprints),
         current=sprints[0].id if sprints else None,
         document=x.document,
+        replaces=x.replaces,
     )
 
 

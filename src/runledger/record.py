@@ -101,13 +101,15 @@ class Lost(Base, tag="lost", kw_only=True):
 
 
 class Started(Base, tag="started", kw_only=True):
-    """A run begins; its id is this record's ``run``. ``document`` is the foreign text of the state file it found."""
+    """A run begins; its id is this record's ``run``. ``document`` is the text that foreign fields are kept from, if
+    there was a state file, and ``replaces`` the crc32 of that file: until the first snapshot it still lies there."""
 
     plan_id: str
     branch: str = ""
     declared_branch: bool = False
     sprints: list[str] = []
     document: str | None = None
+    replaces: str | None = None
 
 
 class Adopted(Base, tag="adopted", kw_only=True):

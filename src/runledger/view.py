@@ -167,6 +167,7 @@ class Run(msgspec.Struct, omit_defaults=True):
     aborted: int = 0
     last_commit: str | None = None
     moved: int = 0
+    replaces: str | None = None
 
 
 class View(msgspec.Struct, omit_defaults=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from contextlib import suppress
 from typing import Any
 
 from runledger.doubt import shown
@@ -39,7 +40,8 @@ async def _send(store: Store, request: Request) -> Any:
             future.set_result(pair)
 
     def done(got: Any, error: BaseException | None) -> None:
-        loop.call_soon_threadsafe(set_done, (got, error))
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+            loop.call_soon_threadsafe(set_done, (got, error))
 
     store.nowait(request, done)
     cancelled: asyncio.CancelledError | None = None

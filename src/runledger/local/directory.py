@@ -8,6 +8,7 @@ path. Names here are single path components.
 from __future__ import annotations
 
 import errno as _errno
+import fcntl
 import os
 import stat as _stat
 from typing import NamedTuple
@@ -94,8 +95,6 @@ class File:
 
         It belongs to this open file and dies with its last descriptor, which a POSIX record lock does not.
         """
-        import fcntl
-
         try:
             fcntl.flock(self.fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError as error:
@@ -111,8 +110,6 @@ class File:
         return True
 
     def unlock(self) -> None:
-        import fcntl
-
         try:
             fcntl.flock(self.fd, fcntl.LOCK_UN)
         except OSError as error:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 __all__ = ["GroupCommit", "Ticket"]
@@ -58,28 +60,39 @@ class GroupCommit:
         """
         interrupt: BaseException | None = None
         while not ticket.settled:
-            with self._mutex:
-                if self._leading:
-                    wake = ticket.wake = threading.Lock()
-                    wake.acquire()
-                    ticket.leads = False
-                    self._queue.append(ticket)
-                else:
-                    self._leading = True
-                    wake = None
-            while wake is not None:
-                try:
-                    wake.acquire()
-                    break
-                except BaseException as error:
-                    interrupt = error
-            if wake is None or ticket.leads:
-                self._run([ticket], ticket)
+            try:
+                interrupt = self._take_turn(ticket) or interrupt
+            except BaseException:
+                if ticket.leads:
+                    self._hand_over([], ticket)
+                raise
         if interrupt is not None:
             raise interrupt
         if ticket.error is not None:
             raise ticket.error
         return ticket.answer
+
+    def _take_turn(self, ticket: Ticket) -> BaseException | None:
+        """Lead a batch, or wait until somebody has led one with the ticket in it; the interrupt that came meanwhile."""
+        interrupt: BaseException | None = None
+        with self._mutex:
+            if self._leading:
+                wake = ticket.wake = threading.Lock()
+                wake.acquire()
+                self._queue.append(ticket)
+            else:
+                wake = None
+                ticket.leads = True
+                self._leading = True
+        while wake is not None:
+            try:
+                wake.acquire()
+                break
+            except BaseException as error:
+                interrupt = error
+        if ticket.leads:
+            self._run([ticket], ticket)
+        return interrupt
 
     def enqueue(self, ticket: Ticket) -> None:
         """Leave a ticket whose ``done`` is called with its answer or error."""
@@ -104,28 +117,46 @@ class GroupCommit:
             self._hand_over(batch, own)
 
     def _hand_over(self, batch: list[Ticket], own: Ticket | None) -> None:
-        call = False
-        successor: threading.Lock | None = None
-        with self._mutex:
-            again = [t for t in batch if not t.settled and t.done is not None]
-            self._queue[:0] = again
-            for i, waiting in enumerate(self._queue):
-                if waiting.done is None:
-                    waiting.leads = True
-                    successor = waiting.wake
-                    del self._queue[i]
-                    break
-            if successor is None:
-                call = self._leading = bool(self._queue)
+        """Give the lead on and wake the batch, to the end, whatever interrupts."""
+        wakes: list[Callable[[], None]] = []
+        planned = False
+        interrupt: BaseException | None = None
+        while not planned or wakes:
+            try:
+                if not planned:
+                    with self._mutex:
+                        wakes = self._plan(batch, own)
+                        planned = True
+                while wakes:
+                    with suppress(RuntimeError):  # it was woken just before the interrupt
+                        wakes[0]()
+                    del wakes[0]
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
+
+    def _plan(self, batch: list[Ticket], own: Ticket | None) -> list[Callable[[], None]]:
+        """Whom to wake, the next leader first: it overlaps with waking the others."""
+        wakes: list[Callable[[], None]] = []
+        if own is not None:
+            own.leads = False
+        self._queue[:0] = [t for t in batch if not t.settled and t.done is not None and t not in self._queue]
+        successor = next((t for t in self._queue if t.done is None), None)
         if successor is not None:
-            successor.release()
-        elif call:
-            self._call()
+            self._queue.remove(successor)
+            successor.leads = True
+            assert successor.wake is not None
+            wakes.append(successor.wake.release)
+        else:
+            self._leading = bool(self._queue)
+            if self._leading:
+                wakes.append(self._call)
         for ticket in batch:
-            if ticket is own or (ticket.done is not None and not ticket.settled):
-                continue
-            if ticket.done is None:
+            if ticket.done is not None:
+                if ticket.settled:
+                    wakes.append(partial(ticket.done, ticket.answer, ticket.error))
+            elif ticket is not own:
                 assert ticket.wake is not None
-                ticket.wake.release()
-            else:
-                ticket.done(ticket.answer, ticket.error)
+                wakes.append(ticket.wake.release)
+        return wakes

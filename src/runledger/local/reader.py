@@ -40,6 +40,7 @@ class Reader:
         self.snapshot: Snapshot | None = None
         self.stale = True
         self.base = 0
+        self._segment = 0
         self._history: History | None = None
 
     def refresh(self) -> None:
@@ -59,6 +60,10 @@ class Reader:
                     for record in records:
                         advance(self.view, record)
                     self.stale = False
+                header = self.journal.header
+                if header is not None and header.first != self._segment:
+                    self._segment = header.first
+                    self.forget_folded()
                 return
         for again in range(LOADS):
             try:
@@ -101,6 +106,7 @@ class Reader:
             )
         view.ledger = journal.ledger
         self.journal = journal
+        self._segment = journal.header.first if journal.header is not None else 0
         self.stale = False
 
     def _checkpoint(self) -> View | None:

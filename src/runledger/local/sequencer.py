@@ -76,7 +76,7 @@ class Sequencer:
             self.check_usable()
             with self.io:
                 file, upto = self._order(batch)
-        except LedgerError as error:
+        except Exception as error:
             if len(batch) > 1 and isinstance(error, DiskRefused) and self.failed is None:
                 for ticket in batch:
                     self.lead([ticket])
@@ -214,7 +214,7 @@ class Sequencer:
             self.files.make()
             assert self.files.owners is not None
             self._owner_lock = OwnerLock.take(self.files.owners, self.tx.owner)
-            self.reader.stale = True
+            self.reader.stale = self.reader.write = True
 
     def _take_append_lock(self) -> File:
         lock = self._append_lock

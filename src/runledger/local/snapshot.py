@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from zlib import crc32
 
 from runledger.errors import (
     AdoptionRequired,
@@ -83,6 +84,14 @@ class Snapshot:
         """Whether ``look`` may find something new."""
         return self._racy or self.directory.stat(STATE) != self._seen
 
+    def fingerprint(self) -> str | None:
+        """The crc32 of the file as it was last seen, None where there is none."""
+        return None if self.missing else f"{crc32(self._data):08x}"
+
+    def claimed(self) -> None:
+        """The file as it lies there belongs to a run of this journal from now on."""
+        self.text, self.problem, self.unclaimed = None, None, None
+
     def forget(self) -> None:
         """Look at the file afresh next time: the view was replaced, or the run has changed hands."""
         self._seen, self._data = None, b""
@@ -132,6 +141,8 @@ class Snapshot:
         run = view.run
         assert run is not None
         if run.document is not None and data == run.document.encode():
+            return []
+        if run.replaces is not None and run.replaces == self.fingerprint():
             return []
         edit = observe(view, data, self.lsn, moved_lsn=run.moved)
         if edit is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import weakref
@@ -55,7 +56,7 @@ class LocalStore:
     def __init__(self, root: str, *, commit: str = "durable", options: Options | None = None) -> None:
         self.options = options or Options()
         self.files = Files(root)
-        self.reader = Reader(self.files, write=True, segment_bytes=self.options.segment_bytes)
+        self.reader = Reader(self.files, write=False, segment_bytes=self.options.segment_bytes)
         self.tx = LocalTransaction(self.reader, facts(), commit)
         self.sequencer = Sequencer(self.files, self.reader, self.tx, self.options, self._flush_later)
         self.state_keeper = StateKeeper(self.sequencer)
@@ -98,7 +99,8 @@ class LocalStore:
     def nowait(self, request: Request, done: Callable[[Any, BaseException | None], None]) -> None:
         def finished(answer: Any, error: BaseException | None) -> None:
             done(answer, error)
-            self._worker.call(self._afterwards)
+            if self.tx.unshown:
+                self._worker.call(self._afterwards)
 
         def enqueue() -> None:
             try:
@@ -261,4 +263,14 @@ def _after_fork() -> None:
         store.forget_after_fork()
 
 
+def _at_exit() -> None:
+    """A handle that nobody closed: what rides is synced, and its owner has not died."""
+    for store in list(_stores):
+        try:
+            store.close()
+        except LedgerError as error:
+            event("warning", "ledger.not_closed", reason=error.message)
+
+
 os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_at_exit)

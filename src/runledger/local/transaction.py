@@ -116,8 +116,8 @@ class LocalTransaction:
         record.owner = self.owner
         journal.stamp(record)
         advance(self.view, record)
-        if type(record) is Observed and record.ignored is None:
-            self.state_file.forget()
+        if type(record) in (Started, Adopted):
+            self.state_file.claimed()
         if type(record) in _URGENT:
             self.urgent = True
         self.unshown = True

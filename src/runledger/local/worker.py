@@ -7,6 +7,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from runledger.log import event
+
 __all__ = ["Worker"]
 
 
@@ -50,7 +52,10 @@ class Worker:
                     wait = self._later[0] - time.monotonic() if self._later is not None else None
                     self._changed.wait(wait)
                     call = self._next()
-            call()
+            try:
+                call()
+            except Exception as error:  # a call that fails must not take the thread from those after it
+                event("error", "worker.call_failed", reason=repr(error))
 
     def _next(self) -> Callable[[], None] | None:
         if self._calls:
