@@ -15,8 +15,9 @@ ROWS = (
     "errors json_text log options text version  local local.checkout local.group_commit local.worker",
     "clock json_style keys record run_state values  local.directory local.layout local.process",
     "document view  local.files local.frame local.results",
-    "state_fields",
-    "state_reading store  local.owner local.segment",  # store is the port
+    "state_fields  local.history_rows",
+    "state_reading store  local.history_files local.owner local.segment",  # store is the port
+    "local.history_check local.history_fold",
     "doubt fold state_file  local.checkpoint local.history local.journal local.standing",
     "decisions  local.compactor local.snapshot",
     "local.reader",
