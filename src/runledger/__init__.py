@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from runledger.replay_report import ReplayReport as ReplayReport
     from runledger.replay_report import replay as replay
     from runledger.status import Status as Status
+    from runledger.step import AsyncStep as AsyncStep
     from runledger.step import DoubtfulStep as DoubtfulStep
     from runledger.step import Step as Step
     from runledger.version import VERSION as __version__
@@ -27,6 +28,7 @@ _HOMES = {
     "Ledger": "ledger",
     "KnownStep": "ledger",
     "Options": "options",
+    "AsyncStep": "step",
     "Step": "step",
     "DoubtfulStep": "step",
     "StepReport": "doubt",

@@ -9,7 +9,8 @@ from typing import Any
 
 from runledger.errors import UsageError
 from runledger.keys import KeyRule, call_inputs, code_fingerprint
-from runledger.step import Attempt, Rules, enter, leave, result_of
+from runledger.attempt import Attempt, Rules, enter, leave
+from runledger.outcome import result_of
 from runledger.store import Claim, Store
 
 __all__ = ["decorate"]

@@ -8,6 +8,8 @@ from types import EllipsisType, TracebackType
 from typing import Any, TypeVar
 
 from runledger import record
+from runledger.attempt import Rules
+from runledger.block import StepBlock
 from runledger.decorate import decorate
 from runledger.doubt import Happened, NotHappened, OwnerReport, mark_report, report_of
 from runledger.errors import UsageError
@@ -15,12 +17,13 @@ from runledger.keys import check_key, check_name, value_inputs
 from runledger.local.files import find_root
 from runledger.local.store import LocalStore
 from runledger.options import Options
+from runledger.outcome import outcome_of, result_of
 from runledger.replay_report import ReplayReport
 from runledger.replay_report import report as replay_report
 from runledger.run import RunBlock
 from runledger.skip import SkipCommitted, Skips
 from runledger.status import Status, status_of
-from runledger.step import Rules, StepBlock, current, outcome_of, result_of
+from runledger.step import current
 from runledger.store import Claim, Move, Resolution, Store
 from runledger.view import OpenStep, Settled
 

@@ -47,7 +47,7 @@ class RunBlock:
                 hint="Go on with that one, or: runledger abandon --reason TEXT",
             )
         else:
-            from runledger.decisions import refuse_unless_running
+            from runledger.decisions.claims import refuse_unless_running
 
             refuse_unless_running(run)
         return self

@@ -80,7 +80,7 @@ class Claimed(NamedTuple):
     attempt: int
     run: str
     nonce: str | None
-    saved: Payload | None
+    saved: Saved | None
 
 
 class Committed(NamedTuple):

@@ -12,50 +12,60 @@ from contextlib import suppress
 from typing import Any
 
 from runledger.doubt import shown
-from runledger.errors import LeaseLapsed, LedgerError
+from runledger.errors import LeaseLapsed
 from runledger.log import event
-from runledger.step import Attempt, in_doubt
+from runledger.attempt import Attempt
+from runledger.refusals import in_doubt
 from runledger.store import Doubtful, Request, Settle, Store
 from runledger.view import Settled
 
-__all__ = ["answer", "enter_async", "leave_async"]
+__all__ = ["answer", "enter_async", "leave_async", "sent"]
 
 
 class _Cancelled(Exception):
     """The waiting task was cancelled; the request went through all the same."""
 
-    def __init__(self, answer: Any, error: BaseException | None, cancelled: asyncio.CancelledError) -> None:
+    def __init__(self, error: BaseException | None, cancelled: asyncio.CancelledError) -> None:
         super().__init__()
-        self.answer = answer
         self.error = error
         self.cancelled = cancelled
 
 
-async def _send(store: Store, request: Request) -> Any:
+def sent(store: Store, request: Request) -> asyncio.Future[Any]:
+    """A future of the store's answer to ``request``, which is on its way."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    future: asyncio.Future[Any] = loop.create_future()
 
-    def set_done(pair: tuple[Any, BaseException | None]) -> None:
-        if not future.done():
-            future.set_result(pair)
+    def set_done(got: Any, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(got)
+        else:
+            future.set_exception(error)
 
     def done(got: Any, error: BaseException | None) -> None:
         with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
-            loop.call_soon_threadsafe(set_done, (got, error))
+            loop.call_soon_threadsafe(set_done, got, error)
 
     store.nowait(request, done)
+    return future
+
+
+async def _send(store: Store, request: Request) -> Any:
+    future = sent(store, request)
     cancelled: asyncio.CancelledError | None = None
     while not future.done():
         try:
-            await asyncio.shield(future)
+            await asyncio.wait((future,))
         except asyncio.CancelledError as error:
             cancelled = error
-    got, error = future.result()
+    failed = future.exception()
     if cancelled is not None:
-        raise _Cancelled(got, error, cancelled)
-    if error is not None:
-        raise error
-    return got
+        raise _Cancelled(failed, cancelled)
+    if failed is not None:
+        raise failed
+    return future.result()
 
 
 async def answer(store: Store, request: Request) -> Any:

@@ -108,13 +108,23 @@ class GroupCommit:
         self._run([], None)
 
     def _run(self, batch: list[Ticket], own: Ticket | None) -> None:
-        with self._mutex:
-            batch += self._queue
-            self._queue = []
+        if self._queue or own is None:
+            with self._mutex:
+                batch += self._queue
+                self._queue = []
         try:
             self._lead(batch)
         finally:
-            self._hand_over(batch, own)
+            if len(batch) > 1 or not self._let_go(own):
+                self._hand_over(batch, own)
+
+    def _let_go(self, own: Ticket | None) -> bool:
+        """Give up the lead where nobody waits: the way of a lone writer."""
+        with self._mutex:
+            if own is None or self._queue:
+                return False
+            own.leads = self._leading = False
+            return True
 
     def _hand_over(self, batch: list[Ticket], own: Ticket | None) -> None:
         """Give the lead on and wake the batch, to the end, whatever interrupts."""

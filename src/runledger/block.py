@@ -1,0 +1,84 @@
+"""A step as a block: ``with`` and ``async with``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+from runledger.attempt import Attempt, Rules, enter, leave
+from runledger.errors import ResultNotStored, StepCommitted
+from runledger.outcome import result_of
+from runledger.refusals import committed
+from runledger.skip import SkipCommitted, Skips, calling_frame
+from runledger.step import AsyncStep, Step
+from runledger.store import Claim, Store
+from runledger.view import Settled
+
+__all__ = ["StepBlock"]
+
+
+class StepBlock:
+    """``ledger.step(...)``: a context manager for one block, sync or async; ``ledger.py`` makes a decorator of it too."""
+
+    def __init__(self, store: Store, ledger_id: Callable[[], str], skips: Skips, make_claim: Callable[[], Claim], rules: Rules) -> None:
+        self._store = store
+        self._ledger_id = ledger_id
+        self._skips = skips
+        self._make_claim = make_claim
+        self._rules = rules
+        self._attempts: list[Attempt] = []
+
+    def _enter(self, frame: FrameType) -> Step:
+        skip = self._skips.take(frame)
+        attempt = Attempt(self._store, self._ledger_id, self._make_claim(), self._rules)
+        settled = enter(attempt)
+        if settled is not None:
+            raise self._refusal(settled, skip)
+        self._attempts.append(attempt)
+        assert attempt.step is not None
+        return attempt.step
+
+    def _refusal(self, settled: Settled, skip: SkipCommitted | None) -> StepCommitted:
+        try:
+            result = result_of(self._store, settled)
+        except ResultNotStored:
+            result = None
+        refusal = committed(settled, result)
+        if skip is not None:
+            skip.caught = refusal
+        return refusal
+
+    def __enter__(self) -> Step:
+        return self._enter(calling_frame(1))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        attempt = self._attempts.pop()
+        assert attempt.step is not None
+        leave(attempt, error, attempt.step.result)
+
+    def __aenter__(self) -> Any:
+        return self._aenter(calling_frame(1))
+
+    async def _aenter(self, frame: FrameType) -> Step:
+        from runledger.waiting import enter_async
+
+        skip = self._skips.take(frame)
+        attempt = Attempt(self._store, self._ledger_id, self._make_claim(), self._rules, AsyncStep)
+        settled = await enter_async(attempt)
+        if settled is not None:
+            raise self._refusal(settled, skip)
+        self._attempts.append(attempt)
+        assert attempt.step is not None
+        return attempt.step
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        from runledger.waiting import leave_async
+
+        attempt = self._attempts.pop()
+        assert attempt.step is not None
+        await leave_async(attempt, error, attempt.step.result)

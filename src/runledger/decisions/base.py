@@ -1,0 +1,58 @@
+"""What a decision is made on, and what comes of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import Raw
+
+from runledger import record as r
+from runledger.errors import LedgerError
+from runledger.store import Fate, Payload
+from runledger.view import Identity, OpenStep, Settled, View
+
+__all__ = ["Decision", "Kept", "StateFile", "Transaction"]
+
+
+class Kept(NamedTuple):
+    """Where an encoded value is kept: inline, or in a file by its digest."""
+
+    raw: Raw = r.NOTHING
+    file: str | None = None
+    size: int | None = None
+    typed: bool = False
+
+
+class Decision(NamedTuple):
+    """An answer, and the highest LSN that must be durable before it is given."""
+
+    answer: Any
+    rests_on: int = 0
+
+
+class StateFile(Protocol):
+    """The state file as somebody else may have left it."""
+
+    text: str | None
+    """Its text where it can be read and no journal speaks for it yet."""
+
+    problem: LedgerError | None
+    """Why it forbids to go on."""
+
+    def fingerprint(self) -> str | None: ...
+
+
+class Transaction(Protocol):
+    """One place in the order of records."""
+
+    view: View
+    owner: str
+    active: set[int]
+    state_file: StateFile
+
+    def write(self, record: r.Record) -> int: ...
+    def settled(self, identity: Identity) -> Settled | None: ...
+    def fate(self, step: OpenStep) -> Fate: ...
+    def kept(self, payload: Payload | None) -> Kept: ...
+    def detected_branch(self) -> str: ...
+    def fresh_document(self, plan_id: str, branch: str, sprints: tuple[str, ...]) -> str | None: ...

@@ -1,0 +1,132 @@
+"""The claim of a step: may its body run?"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from runledger import record as r
+from runledger.clock import stamp
+from runledger.decisions.base import Decision, Transaction
+from runledger.decisions.starting import start
+from runledger.errors import InputsMismatch, LedgerCorrupt, RunFinished, RunHalted, RunStateInvalid
+from runledger.fold import identity_of
+from runledger.run_state import HALTED, JACKED_OUT, RUNNING
+from runledger.store import Claim, Claimed, Committed, Doubtful, InFlight, Move
+from runledger.text import escape
+from runledger.view import Identity, OpenStep, Run, View
+
+__all__ = ["claim", "refuse_unless_running"]
+
+
+def admit(tx: Transaction) -> Run:
+    """The run that steps may go on in; the first step of a ledger without one starts it."""
+    if tx.state_file.problem is not None:
+        raise tx.state_file.problem
+    run = tx.view.run
+    if run is None:
+        start(tx, Move(what="start"))
+        run = tx.view.run
+        assert run is not None
+    refuse_unless_running(run)
+    return run
+
+
+def refuse_unless_running(run: Run) -> None:
+    """Raise what a run that is not RUNNING answers to every step."""
+    if run.state == RUNNING:
+        return
+    if run.state == HALTED:
+        raise RunHalted(
+            f"the run is HALTED: {escape(run.reason or 'no reason on record')}", reason=run.reason
+        )
+    if run.state == JACKED_OUT:
+        raise RunFinished(f"the run {escape(run.plan_id)} is JACKED_OUT: it is done")
+    raise RunStateInvalid(
+        f"the state file says {escape(run.word or '')!s}, which is none of RUNNING, HALTED, JACKED_OUT",
+        hint="Set its state right by hand, or: runledger abandon --reason TEXT",
+    )
+
+
+def claim(tx: Transaction, c: Claim) -> Decision:
+    view = tx.view
+    again = view.open.get(c.memo.get("lsn", 0))
+    if again is not None and again.owner == tx.owner:
+        return _claimed(tx, again)
+    run = admit(tx)
+    attempt = 1
+    identity = identity_of(c.scope, run.id, c.name, c.key)
+    if identity is not None:
+        verdict, attempt = _earlier(tx, c, identity)
+        if verdict is not None:
+            return verdict
+    lease = stamp(time.time() + c.lease) if c.lease is not None else None
+    intent = r.Intent(
+        lsn=0,
+        at="",
+        run=run.id,
+        name=c.name,
+        key=c.key,
+        scope=c.scope,
+        attempt=attempt,
+        inputs=c.inputs,
+        unfingerprinted=list(c.unfingerprinted),
+        idempotent=c.idempotent,
+        probed=c.probed,
+        parent=c.parent,
+        lease=lease,
+        nonce=os.urandom(6).hex() if lease is not None else None,
+        code=c.code,
+    )
+    lsn = c.memo["lsn"] = tx.write(intent)
+    if lease is None:
+        tx.active.add(lsn)
+    return _claimed(tx, view.open[lsn])
+
+
+def _claimed(tx: Transaction, step: OpenStep) -> Decision:
+    return Decision(Claimed(step.lsn, step.attempt, step.run, step.nonce, step.saved), step.lsn)
+
+
+def _earlier(tx: Transaction, c: Claim, identity: Identity) -> tuple[Decision | None, int]:
+    """What an earlier attempt means for this one: an answer, or the number of the new attempt."""
+    step = tx.view.open.get(tx.view.keys.get(identity, 0))
+    if step is not None:
+        _same_inputs(c, step.inputs, "open")
+        fate = tx.fate(step)
+        if fate.alive:
+            return Decision(InFlight(step, fate)), 0
+        if not c.idempotent:
+            return Decision(Doubtful(step, fate)), 0
+        return None, step.attempt + 1
+    settled = tx.settled(identity)
+    if settled is None:
+        _provably_new(tx.view)
+        return None, 1
+    if settled.status == "committed":
+        _same_inputs(c, settled.inputs, "committed")
+        return Decision(Committed(settled), settled.lsn), 0
+    return None, settled.attempt + 1
+
+
+def _same_inputs(c: Claim, inputs: str | None, status: str) -> None:
+    if inputs is not None and c.inputs is not None and inputs != c.inputs:
+        shown = f"{escape(c.name)} {escape(c.key or '')}"
+        raise InputsMismatch(
+            f"the step {shown} is {status} with other inputs; one key must not mean two things",
+            hint="If it is the same work, it is done: call it with the inputs of the first time, or leave inputs out. "
+            "If it is other work, choose a new key.",
+        )
+
+
+def _provably_new(view: View) -> None:
+    """Refuse a key that nothing is known of while intents are lost that may have been its own."""
+    lost = [d for d in view.damage if d.intents > len(d.salvaged)]
+    if lost:
+        d = lost[0]
+        raise LedgerCorrupt(
+            f"{d.file}, offset {d.offset}: LSN {d.first} to {d.last} are lost ({d.reason}), {d.intents} intents among "
+            "them; a step that nothing is known of may be one of those",
+            hint=f"Find out, then: runledger resolve --lsn {d.first} --happened|--not-happened --reason TEXT",
+            damage=list(view.damage),
+        )

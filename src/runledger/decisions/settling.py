@@ -1,0 +1,159 @@
+"""How an attempt ends, what it notes on its way, and what a person decides about one in doubt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runledger import record as r
+from runledger.decisions.base import Decision, Transaction
+from runledger.errors import LeaseLapsed, ResolveRefused, UsageError
+from runledger.fold import identity_of
+from runledger.store import Aborted, Happened, Note, Resolution, Settle
+from runledger.text import escape
+from runledger.view import OpenStep, View
+
+__all__ = ["note", "resolve", "settle"]
+
+
+def _current(tx: Transaction, lsn: int, nonce: str | None) -> OpenStep:
+    step = tx.view.open.get(lsn)
+    if step is None or (nonce is not None and step.nonce != nonce):
+        raise LeaseLapsed(
+            f"the attempt with LSN {lsn} is not the current one: it was settled, or another attempt began",
+            hint="To see where it stands: runledger replay",
+        )
+    return step
+
+
+def settle(tx: Transaction, s: Settle) -> Decision:
+    outcome = s.outcome
+    if s.lsn not in tx.view.open:
+        done = _already(tx.view, s)
+        if done is not None:
+            return Decision(done, done)
+    step = _current(tx, s.lsn, s.nonce)
+    fields: dict[str, Any] = {"lsn": 0, "at": "", "run": step.run, "of": step.lsn}
+    if type(outcome) is Happened:
+        kept = tx.kept(outcome.result)
+        lsn = tx.write(
+            r.Commit(
+                **fields,
+                name=step.name,
+                key=step.key,
+                scope=step.scope,
+                attempt=step.attempt,
+                inputs=step.inputs,
+                result=kept.raw,
+                file=kept.file,
+                size=kept.size,
+                typed=kept.typed,
+                unstored=outcome.unstored,
+                probed=outcome.probed,
+            )
+        )
+    elif type(outcome) is Aborted:
+        lsn = tx.write(r.Abort(**fields, reason=outcome.reason, probed=outcome.probed))
+    else:
+        lsn = tx.write(r.Doubt(**fields, failure=outcome.failure))  # type: ignore[union-attr]
+    tx.active.discard(s.lsn)
+    return Decision(lsn, lsn)
+
+
+def _already(view: View, s: Settle) -> int | None:
+    """The LSN of the same outcome, where it was recorded before an interrupted call could say so."""
+    wanted = {Happened: "committed", Aborted: "aborted"}.get(type(s.outcome))
+    for settled in view.settled.values():
+        if settled.of == s.lsn and settled.status == wanted and not settled.resolved:
+            return settled.lsn
+    return None
+
+
+def note(tx: Transaction, n: Note) -> Decision:
+    step = _current(tx, n.lsn, n.nonce)
+    fields: dict[str, Any] = {"lsn": 0, "at": "", "run": step.run, "of": step.lsn}
+    if n.label is not None:
+        lsn = tx.write(r.Mark(**fields, label=n.label, data=n.data))
+    else:
+        kept = tx.kept(n.state)
+        lsn = tx.write(
+            r.Checkpoint(**fields, state=kept.raw, file=kept.file, size=kept.size, typed=kept.typed)
+        )
+    return Decision(lsn, lsn)
+
+
+def resolve(tx: Transaction, x: Resolution) -> Decision:
+    view = tx.view
+    if not x.reason.strip():
+        raise UsageError("a resolution needs a reason", hint='--reason "how you know"')
+    step = _to_resolve(tx, x)
+    kept = tx.kept(x.result)
+    if step is None:
+        assert x.lsn is not None
+        lsn = tx.write(
+            r.Resolved(
+                lsn=0,
+                at="",
+                run=view.run.id if view.run else "",
+                of=x.lsn,
+                happened=x.happened,
+                reason=x.reason,
+            )
+        )
+        return Decision(lsn, lsn)
+    lsn = tx.write(
+        r.Resolved(
+            lsn=0,
+            at="",
+            run=step.run,
+            of=step.lsn,
+            happened=x.happened,
+            reason=x.reason,
+            name=step.name,
+            key=step.key,
+            scope=step.scope,
+            attempt=step.attempt,
+            inputs=step.inputs,
+            result=kept.raw,
+            file=kept.file,
+            size=kept.size,
+            typed=kept.typed,
+        )
+    )
+    return Decision(lsn, lsn)
+
+
+def _to_resolve(tx: Transaction, x: Resolution) -> OpenStep | None:
+    """The doubtful step that is meant, None for lost records that are meant by their LSN."""
+    view = tx.view
+    shown = f"LSN {x.lsn}" if x.name is None else f"{escape(x.name)} {escape(x.key or '')}"
+    if x.name is None:
+        step = view.open.get(x.lsn or 0)
+        if step is None and any(d.first <= (x.lsn or 0) <= d.last for d in view.damage):
+            return None
+    else:
+        run = view.run.id if view.run is not None else ""
+        here = (identity_of(scope, run, x.name, x.key) for scope in ("run", "ledger"))
+        step = next((view.open[view.keys[i]] for i in here if i in view.keys), None)
+        step = step or next((s for s in view.open.values() if (s.name, s.key) == (x.name, x.key)), None)
+    if step is None:
+        raise ResolveRefused(_not_open(tx, x, shown), hint="To see what is in doubt: runledger replay")
+    if x.lsn is not None and step.lsn != x.lsn:
+        raise ResolveRefused(
+            f"{shown}: the current attempt is LSN {step.lsn}, not {x.lsn}", hint="runledger replay"
+        )
+    fate = tx.fate(step)
+    if fate.alive:
+        raise ResolveRefused(
+            f"{shown} is in flight, not in doubt: {fate.how}", hint="Wait for it, or end that process."
+        )
+    return step
+
+
+def _not_open(tx: Transaction, x: Resolution, shown: str) -> str:
+    run = tx.view.run.id if tx.view.run is not None else ""
+    for scope in ("run", "ledger"):
+        identity = identity_of(scope, run, x.name or "", x.key)
+        settled = tx.settled(identity) if identity is not None and x.name is not None else None
+        if settled is not None:
+            return f"{shown} is already {settled.status} (LSN {settled.lsn})"
+    return f"{shown} is not in doubt: nothing open is known of it"
