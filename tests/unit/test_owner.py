@@ -21,6 +21,9 @@ from runledger.local.directory import Directory
 from runledger.local.owner import OwnerLock, facts, fate, reclaim
 from runledger.view import Owner
 
+# The children of these forks only use what was there before any thread.
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+
 HOLDER = """
 import os, sys, time
 from runledger.local.directory import Directory

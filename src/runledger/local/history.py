@@ -77,6 +77,7 @@ class History:
         self._covered = 0
         self._rewritten = False
         self._failed = False
+        self._failures = files.failures()
 
     # --- open and close -------------------------------------------------------------------------------------
 
@@ -106,22 +107,17 @@ class History:
     @classmethod
     def create(cls, path: str, ledger_id: str) -> History:
         """A new, empty history, durable under its name; for the holder of the compaction lock alone."""
-        import sqlite3
-
         path = os.path.abspath(path)  # noqa: PTH100 - links are not resolved
         facts = encode_facts(Facts(FORMAT, ledger_id))
         try:
             files.create(path, SCHEMA, [(FACTS_ROW, *facts), (CHECKPOINT_ROW, b"", 0)])
-        except sqlite3.Error as error:
+        except files.failures() as error:
             raise files.translated(path, error) from error
         history = cls.open(path, ledger_id, read_only=False)
         assert history is not None  # noqa: S101 - it was created
         return history
 
     def _open(self) -> None:
-        import sqlite3
-
-        self._sqlite_error = sqlite3.Error
         try:
             if self.read_only:
                 self._connection = self._connect_read_only()
@@ -132,7 +128,7 @@ class History:
                 self._connection.execute("PRAGMA synchronous=FULL")
                 self._connection.execute("PRAGMA wal_autocheckpoint=0")
             self._cursor = self._connection.cursor()
-        except sqlite3.Error as error:
+        except self._failures as error:
             raise files.translated(self.path, error) from error
 
     def _connect_read_only(self) -> sqlite3.Connection:
@@ -154,13 +150,11 @@ class History:
 
     def close(self) -> None:
         """Leave; a copy goes too."""
-        import sqlite3
-
         connection, self._connection = self._connection, None
         try:
             if connection is not None:
                 connection.close()
-        except sqlite3.Error as error:
+        except self._failures as error:
             raise files.translated(self.path, error) from error
         finally:
             files.forget_writer(self._inode)
@@ -178,7 +172,7 @@ class History:
             return self._read(lambda: self._look_up(identity, key, other))
         try:
             return self._look_up(identity, key, other)
-        except self._sqlite_error as error:
+        except self._failures as error:
             raise files.translated(self.path, error) from error
 
     def _look_up(self, identity: Identity, key: bytes, other: bytes) -> Settled | None:
@@ -212,13 +206,11 @@ class History:
         return self._read(lambda: check(self.path, self._open_connection()))
 
     def _read(self, query: Callable[[], _T]) -> _T:
-        """The answer of ``query``; on a file that is read without locks, one that nobody changed meanwhile."""
-        import sqlite3
-
+        """The answer of ``query``; without locks, of a file that nobody changed meanwhile."""
         for _ in range(_OVERTAKEN):
             try:
                 answer = query()
-            except sqlite3.Error as error:
+            except self._failures as error:
                 if not self._is_overtaken():
                     raise files.translated(self.path, error) from error
             except LedgerError:
@@ -249,8 +241,6 @@ class History:
         Raises:
             LedgerFailed: an earlier fold of this handle was refused by the disk.
         """
-        import sqlite3
-
         if self._failed:
             raise LedgerFailed(
                 f"cannot write {self.path}: an earlier write failed", path=self.path, errno=None
@@ -268,7 +258,7 @@ class History:
                 empty_log(connection)
                 self._rewritten = True
             self._covered = fold(self.path, connection, sorted(rows.values()), lsn, checkpoint)
-        except sqlite3.Error as error:
+        except self._failures as error:
             failure = files.translated(self.path, error)
             self._failed = isinstance(failure, DiskRefused)
             raise failure from error

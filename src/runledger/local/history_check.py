@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from runledger.errors import LedgerCorrupt
-from runledger.local.history_files import translated
+from runledger.local.history_files import failures, translated
 from runledger.local.history_rows import (
     CHECKPOINT_ROW,
     DIGESTS,
@@ -27,15 +27,13 @@ __all__ = ["check"]
 
 def check(path: str, connection: sqlite3.Connection) -> list[str]:
     """What is wrong, in words; empty where nothing is. Bounded memory, one moment for all of it."""
-    import sqlite3
-
     findings: list[str] = []
-    connection.execute("BEGIN")
     try:
+        connection.execute("BEGIN")
         findings.extend(_check_rows(path, connection.cursor(), connection.cursor()))
         lines = [row[0] for row in connection.execute("PRAGMA integrity_check")]
-        findings += [corrupt(path, line).message for line in lines if line != "ok"]
-    except sqlite3.Error as error:
+        findings += [corrupt(path, repr(line)).message for line in lines if line != b"ok"]
+    except failures() as error:
         findings.append(translated(path, error).message)
     except LedgerCorrupt as error:
         findings.append(error.message)

@@ -7,9 +7,7 @@ locks do. So nothing here opens it but through SQLite, save to copy one that thi
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-import tempfile
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +25,7 @@ __all__ = [
     "connect",
     "copy",
     "create",
+    "failures",
     "forget_writer",
     "is_written_here",
     "note_writer",
@@ -60,8 +59,15 @@ class Stamp(NamedTuple):
     wal: int
 
 
-def translated(path: str, error: sqlite3.Error) -> LedgerError:
-    """What an error of SQLite means to a caller; whatever is neither a lock nor the disk is damage."""
+def failures() -> tuple[type[Exception], ...]:
+    """What a statement raises; damage can also make the text of an error unreadable."""
+    import sqlite3
+
+    return sqlite3.Error, UnicodeError
+
+
+def translated(path: str, error: Exception) -> LedgerError:
+    """What a failure means to a caller; whatever is neither a lock nor the disk is damage."""
     code = getattr(error, "sqlite_errorcode", 1)
     if code & 0xFF in _BUSY:
         return LedgerBusy(f"{path}: another process has kept the history locked for {BUSY_S:g} s")
@@ -135,6 +141,7 @@ def connect(path: str, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"file://{name}?{mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_S
     )
+    connection.text_factory = bytes
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA cell_size_check=ON")
     connection.execute("PRAGMA temp_store=MEMORY")
@@ -179,6 +186,9 @@ class Copy:
     """A private copy of a database and its log, for a reader that may not recover the original."""
 
     def __init__(self, path: str) -> None:
+        import shutil
+        import tempfile
+
         self.folder = tempfile.mkdtemp(prefix="runledger-")
         self.path = f"{self.folder}/history.db"
         try:
@@ -190,6 +200,8 @@ class Copy:
 
     def remove(self) -> None:
         """The reader is done with it."""
+        import shutil
+
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -35,8 +35,8 @@ _EMPTY_LOG_MS = 200
 def fold(path: str, connection: sqlite3.Connection, rows: list[Row], lsn: int, checkpoint: bytes) -> int:
     """Take in ``rows``; durable on return. Returns the LSN that the history is folded up to.
 
-    The commit syncs the log; then the directory is synced, since the log's name may be as new as its content. Moving
-    the log into the file comes last and only serves readers: what the caller relies on is durable before.
+    The commit syncs the log; then the directory is synced, since the log's name may be as new as its content.
+    Moving the log into the file comes last, for the readers' sake: all is durable before.
     """
     cursor = connection.cursor()
     cursor.execute("BEGIN IMMEDIATE")

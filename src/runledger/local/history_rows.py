@@ -141,8 +141,8 @@ def crc_of(key: bytes, entry: bytes) -> int:
 
 def entry_of(path: str, key: bytes, entry: object, crc: int) -> Settled:
     """The outcome that a row holds, whichever step it is of."""
-    if type(entry) is not bytes or crc_of(key, entry) != crc:
-        raise corrupt(path, f"the checksum of step {key.hex()} does not match")
+    if type(entry) is not bytes or type(key) is not bytes or crc_of(key, entry) != crc:
+        raise corrupt(path, f"the checksum of step {key!r} does not match")
     try:
         return _decode(entry)
     except (msgspec.DecodeError, RecursionError) as error:
