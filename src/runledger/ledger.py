@@ -106,9 +106,10 @@ class StepUse(StepBlock):
         )
 
     def __call__(self, function: F) -> F:
-        return decorate(
+        decorated: F = decorate(
             function, self._store, self._ledger_id, self._key, self._inputs, self.claim, self._rules
         )
+        return decorated
 
 
 class Ledger:

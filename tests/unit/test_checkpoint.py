@@ -90,7 +90,7 @@ def sealed(body: bytes) -> bytes:
 def test_all_but_the_settled_steps_comes_back(directory: Directory) -> None:
     """Every field that a view has survives, and the keys of the open steps are known again."""
     view = full_view()
-    checkpoint.write(directory, view)
+    checkpoint.write(directory, checkpoint.encode(view))
     assert checkpoint.read(directory) == msgspec.structs.replace(view, settled={})
     assert list(view.settled) == [Identity("r-1", "done", "k")]
     assert directory.names() == ["checkpoint.json"]
@@ -111,9 +111,9 @@ def test_there_may_be_none(directory: Directory) -> None:
 
 def test_a_new_one_replaces_the_old_and_clears_what_a_kill_left(directory: Directory, tmp_path: Path) -> None:
     """The temporary file of a killed compaction is gone after the next one."""
-    checkpoint.write(directory, View(ledger="00ff", lsn=1))
+    checkpoint.write(directory, checkpoint.encode(View(ledger="00ff", lsn=1)))
     (tmp_path / "checkpoint.0123456789abcdef.tmp").write_bytes(b"half")
-    checkpoint.write(directory, View(ledger="00ff", lsn=2))
+    checkpoint.write(directory, checkpoint.encode(View(ledger="00ff", lsn=2)))
     assert checkpoint.read(directory) == View(ledger="00ff", lsn=2)
     assert directory.names() == ["checkpoint.json"]
 
@@ -160,21 +160,21 @@ def test_a_link_is_not_followed(directory: Directory, tmp_path: Path) -> None:
     (tmp_path / "checkpoint.json").symlink_to(outside)
     with pytest.raises(DiskRefused):
         checkpoint.read(directory)
-    checkpoint.write(directory, View(ledger="00ff", lsn=3))
+    checkpoint.write(directory, checkpoint.encode(View(ledger="00ff", lsn=3)))
     assert outside.read_bytes() == before
     assert not (tmp_path / "checkpoint.json").is_symlink()
 
 
 def test_a_refused_write_leaves_the_old_one(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the disk refuses, the last checkpoint stands and nothing is left lying about."""
-    checkpoint.write(directory, View(ledger="00ff", lsn=1))
+    checkpoint.write(directory, checkpoint.encode(View(ledger="00ff", lsn=1)))
 
     def refuse(fd: int) -> None:
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(DiskRefused, match="No space"):
-        checkpoint.write(directory, View(ledger="00ff", lsn=2))
+        checkpoint.write(directory, checkpoint.encode(View(ledger="00ff", lsn=2)))
     monkeypatch.undo()
     assert checkpoint.read(directory) == View(ledger="00ff", lsn=1)
     assert directory.names() == ["checkpoint.json"]

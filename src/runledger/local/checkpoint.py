@@ -96,13 +96,12 @@ def read(directory: Directory) -> View | None:
     return None if data is None else decode(data, f"{directory.path}/{CHECKPOINT}")
 
 
-def write(directory: Directory, view: View) -> None:
-    """Replace the checkpoint durably; for the holder of the compaction lock alone.
+def write(directory: Directory, data: bytes) -> None:
+    """Replace the checkpoint by an encoded one, durably; for the holder of the compaction lock alone.
 
     Raises:
         DiskRefused: nothing has changed, or the new one is in place and may not survive a power cut.
     """
-    data = encode(view)
     if len(data) > LARGEST:
         raise DiskRefused(
             f"cannot write {directory.path}/{CHECKPOINT}: it would be larger than {LARGEST} bytes",

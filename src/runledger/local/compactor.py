@@ -25,6 +25,7 @@ from runledger.log import event
 from runledger.record import Compacted
 
 if TYPE_CHECKING:
+    from runledger.local.reader import Reader
     from runledger.local.sequencer import Sequencer
     from runledger.local.state_keeper import StateKeeper
 
@@ -83,7 +84,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     if idle:
         dropped = _drop(ledger, before)
         return {"folded": 0, "upto": upto, "segments": dropped}
-    history = History.create(os.path.join(ledger.path, HISTORY), view.ledger)
+    history = _history(reader, os.path.join(ledger.path, HISTORY))
     try:
         history.fold(settled, upto, encoded)
     finally:
@@ -97,6 +98,14 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     state_keeper.write()
     event("info", "compaction.done", upto=upto, steps=len(settled), segments=dropped)
     return {"folded": len(settled), "upto": upto, "segments": dropped}
+
+
+def _history(reader: Reader, path: str) -> History:
+    """The history to fold into: a new one only where nothing was ever folded."""
+    if reader.base:
+        reader.history()
+    history = History.open(path, reader.view.ledger, read_only=False)
+    return history if history is not None else History.create(path, reader.view.ledger)
 
 
 def _drop(ledger: Directory, upto: int) -> int:

@@ -106,8 +106,14 @@ class History:
 
     @classmethod
     def create(cls, path: str, ledger_id: str) -> History:
-        """A new, empty history, durable under its name; for the holder of the compaction lock alone."""
+        """A new, empty history, durable under its name; for the holder of the compaction lock alone.
+
+        Raises:
+            LedgerCorrupt: there is one already; it is never replaced.
+        """
         path = os.path.abspath(path)  # noqa: PTH100 - links are not resolved
+        if files.stamp_of(path) is not None:
+            raise corrupt(path, "there is a history already, which a new one would replace")
         facts = encode_facts(Facts(FORMAT, ledger_id))
         try:
             files.create(path, SCHEMA, [(FACTS_ROW, *facts), (CHECKPOINT_ROW, b"", 0)])

@@ -155,7 +155,7 @@ class Reader:
     def history(self) -> History:
         """The folded history that the view's checkpoint rests on."""
         history = self._history or self.open_history(self.view.ledger)
-        if history is None or history.meta().lsn < self.base:
+        if history is None or not history.covers(self.base):
             raise LedgerCorrupt(
                 f"{self.files.root}/.run/ledger/{HISTORY}: the folded history is missing or older than the checkpoint "
                 f"({CHECKPOINT}, LSN {self.base}); no key can be told to be new",
