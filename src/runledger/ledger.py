@@ -11,6 +11,7 @@ from runledger import record
 from runledger.attempt import Rules
 from runledger.block import StepBlock
 from runledger.decorate import decorate
+from runledger.drift import Reached
 from runledger.doubt import Happened, NotHappened, OwnerReport, mark_report, report_of
 from runledger.errors import UsageError
 from runledger.keys import check_key, check_name, value_inputs
@@ -93,6 +94,7 @@ class StepUse(StepBlock):
     ) -> Claim:
         """The claim of one call."""
         parent = current.get()
+        self._ledger.reached.enter(self._scope, self._name, key, code)
         return Claim(
             name=self._name,
             key=key,
@@ -123,6 +125,7 @@ class Ledger:
         self.store: Store = store
         self.root = root
         self.skips = Skips()
+        self.reached = Reached()
         self._local = store
 
     @classmethod
@@ -300,8 +303,8 @@ class Ledger:
         return status_of(self.store.known(), self.root)
 
     def replay(self) -> ReplayReport:
-        """What was started and never committed."""
-        return replay_report(self.store.known())
+        """What was started and never committed; and the drift of what this handle has entered so far."""
+        return replay_report(self.store.known(), self.reached.against(self.store.committed()))
 
     def compact(self) -> dict[str, Any]:
         """Fold what is new into the history and drop the segments that are folded; says what it did. Safe at any time

@@ -8,26 +8,17 @@ from typing import Any
 import msgspec
 
 from runledger.doubt import StepReport, report_of, resolve_lines
+from runledger.drift import Drift
 from runledger.run_state import ABSENT, INVALID
 from runledger.store import Known
 from runledger.view import Damage
 
-__all__ = ["SCHEMA", "Drift", "ReplayReport", "replay", "report", "state_of"]
+__all__ = ["SCHEMA", "ReplayReport", "replay", "report", "state_of"]
 
 SCHEMA = "runledger.replay/1"
 
 
-class Drift(msgspec.Struct, frozen=True):
-    """What this process's code has not reached of the committed steps of the run, and where code changed since.
-
-    Informative only: natural keys keep their meaning whatever the code does.
-    """
-
-    not_reached: list[tuple[str, str | None]]
-    changed: list[tuple[str, str | None]]
-
-
-class ReplayReport(msgspec.Struct, frozen=True):
+class ReplayReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the ledger says after a crash.
 
     Attributes:

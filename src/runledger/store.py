@@ -232,6 +232,9 @@ class Store(Protocol):
     def known(self) -> Known:
         """Everything that is known now."""
 
+    def committed(self) -> Iterator[Settled]:
+        """The committed keyed steps of the run, in no order."""
+
     def records(self, after: int = 0) -> Iterator[Record | Damage]:
         """The records after an LSN that are still kept, in order."""
 

@@ -8,7 +8,7 @@ has it, it was never there. A hit proves itself, by its checksum and its own ide
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from runledger.errors import DiskRefused, LedgerBusy, LedgerError, LedgerFailed
@@ -16,6 +16,7 @@ from runledger.local import history_files as files
 from runledger.local.history_check import check
 from runledger.local.history_fold import empty_log, fold
 from runledger.local.history_rows import (
+    entry_of,
     CHECKPOINT_ROW,
     FACTS_ROW,
     SCHEMA,
@@ -206,6 +207,14 @@ class History:
     def covers(self, lsn: int) -> bool:
         """Whether everything up to ``lsn`` is folded; where it was before, the file is not asked again."""
         return self._covered >= lsn or self.meta().lsn >= lsn
+
+    def entries(self) -> Iterator[Settled]:
+        """Every outcome, in no order, as of one moment."""
+        try:
+            for key, entry, crc in self._open_connection().execute("SELECT id, entry, crc FROM keys"):
+                yield entry_of(self.path, key, entry, crc)
+        except self._failures as error:
+            raise files.translated(self.path, error) from error
 
     def verify(self) -> list[str]:
         """What is wrong with it, in words; empty where nothing is. Reads everything, in bounded memory."""

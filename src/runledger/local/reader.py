@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 
 from runledger.errors import LedgerCorrupt
 from runledger.fold import advance
@@ -164,6 +165,16 @@ class Reader:
             )
         self._history = history
         return history
+
+    def folded(self) -> Iterator[Settled]:
+        """Every outcome in the folded history, on a connection of its own."""
+        assert self.files.ledger is not None
+        history = History.open(os.path.join(self.files.ledger.path, HISTORY), self.view.ledger, read_only=not self.write)
+        if history is not None:
+            try:
+                yield from history.entries()
+            finally:
+                history.close()
 
     def open_history(self, ledger: str) -> History | None:
         """The history if there is one; kept open with this reader."""

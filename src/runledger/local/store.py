@@ -134,6 +134,21 @@ class LocalStore:
             self.sequencer.check_usable()
             return known(self.reader, self.tx.owner, self.tx.active)
 
+    def committed(self) -> Iterator[Settled]:
+        with self.sequencer.io:
+            self.sequencer.check_usable()
+            self.reader.refresh()
+            run = self.reader.view.run
+            fresh = dict(self.reader.view.settled)
+            folded = self.reader.folded() if self.reader.base else iter(())
+        for settled in fresh.values():
+            if run is not None and settled.run == run.id and settled.status == "committed":
+                yield settled
+        for settled in folded:
+            known = identity_of(settled.scope, settled.run, settled.name, settled.key) in fresh
+            if run is not None and settled.run == run.id and settled.status == "committed" and not known:
+                yield settled
+
     def records(self, after: int = 0) -> Iterator[Record | Damage]:
         return records(self.files.root, after)
 
