@@ -12,8 +12,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "runledger"
 
 # From the bottom up. A folder with a slash stands for all that is in it, and may import within itself.
 ROWS = (
-    "errors json_text log options text version  local local.checkout local.group_commit local.worker",
-    "clock json_style keys record run_state values  local.directory local.layout local.process",
+    "errors json_text log options text values/ version  local local.checkout local.group_commit local.worker",
+    "clock json_style keys/ record run_state  local.directory local.layout local.process",
     "document view  local.files local.frame local.results",
     "state_fields  local.history_rows",
     "state_reading store  local.history_files local.owner local.segment",  # store is the port
