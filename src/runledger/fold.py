@@ -344,4 +344,4 @@ _FOLDS: dict[type, Callable[[View, Any], None]] = {
     r.Compacted: _nothing,
 }
 
-_ACTIONS = frozenset(_FOLDS) - {r.Opened, r.Closed, r.Lost, r.Observed, r.Adopted, r.Torn, r.Compacted}
+_ACTIONS = frozenset(_FOLDS) - {r.Opened, r.Closed, r.Lost, r.Observed, r.Torn, r.Compacted}

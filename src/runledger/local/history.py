@@ -16,7 +16,6 @@ from runledger.local import history_files as files
 from runledger.local.history_check import check
 from runledger.local.history_fold import empty_log, fold
 from runledger.local.history_rows import (
-    entry_of,
     CHECKPOINT_ROW,
     FACTS_ROW,
     SCHEMA,
@@ -41,7 +40,8 @@ __all__ = ["History", "Meta"]
 
 # One statement is one moment: no fold can come between the two trees.
 _LOOK_UP = """
-SELECT entry, crc FROM keys WHERE id = ?1 UNION ALL SELECT NULL, 0 FROM witness WHERE id = ?2 LIMIT 1
+SELECT entry, crc FROM keys LEFT JOIN outcomes ON outcomes.lsn = keys.lsn WHERE id = ?1
+UNION ALL SELECT NULL, 0 FROM witness WHERE id = ?2 LIMIT 1
 """
 _OVERTAKEN = 20  # times to begin again
 
@@ -188,7 +188,7 @@ class History:
             return None
         entry, crc = row
         if entry is None:
-            raise corrupt(self.path, "a step that the witness knows is not found")
+            raise corrupt(self.path, "a step that was folded is not found")
         settled = entry_of(self.path, key, entry, crc)
         if identity_of(settled) != identity:
             raise corrupt(self.path, "a step is stored as another one")

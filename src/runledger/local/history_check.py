@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
+_ROWS = "SELECT id, entry, crc FROM keys LEFT JOIN outcomes ON outcomes.lsn = keys.lsn"
+
 
 def check(path: str, connection: sqlite3.Connection) -> list[str]:
     """What is wrong, in words; empty where nothing is. Bounded memory, one moment for all of it."""
@@ -47,7 +49,7 @@ def _check_rows(path: str, rows: sqlite3.Cursor, witness: sqlite3.Cursor) -> Ite
     facts = facts_in(path, rows)
     meta_row(path, rows, CHECKPOINT_ROW)
     count = digest = 0
-    for key, entry, crc in rows.execute("SELECT id, entry, crc FROM keys"):
+    for key, entry, crc in rows.execute(_ROWS):
         count += 1
         try:
             step = entry_of(path, key, entry, crc)
@@ -60,8 +62,11 @@ def _check_rows(path: str, rows: sqlite3.Cursor, witness: sqlite3.Cursor) -> Ite
             yield corrupt(path, f"LSN {step.lsn} is stored as another step").message
         if witness.execute("SELECT 1 FROM witness WHERE id = ?", (other,)).fetchone() is None:
             yield corrupt(path, f"the witness does not know LSN {step.lsn}").message
-    witnesses = rows.execute("SELECT count(*) FROM witness").fetchone()[0]
-    if not count == witnesses == facts.count:
-        yield corrupt(path, f"{count} steps, {witnesses} witnessed, where there were {facts.count}").message
+    witnesses, outcomes = rows.execute(
+        "SELECT (SELECT count(*) FROM witness), (SELECT count(*) FROM outcomes)"
+    ).fetchone()
+    if not count == witnesses == outcomes == facts.count:
+        counts = f"{count} steps, {witnesses} witnessed, {outcomes} outcomes, where there were {facts.count}"
+        yield corrupt(path, counts).message
     if digest % DIGESTS != int(facts.digest, 16):
         yield corrupt(path, "its steps are not the set that was written").message

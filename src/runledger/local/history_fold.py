@@ -76,21 +76,24 @@ def _upsert(path: str, cursor: sqlite3.Cursor, rows: list[Row]) -> tuple[int, in
     marks = ",".join("?" * len(rows))
     change = 0
     for key, entry, crc in cursor.execute(
-        f"SELECT id, entry, crc FROM keys WHERE id IN ({marks})",  # noqa: S608 - question marks alone
+        f"SELECT id, entry, crc FROM keys LEFT JOIN outcomes ON outcomes.lsn = keys.lsn "  # noqa: S608
+        f"WHERE id IN ({marks})",  # question marks alone
         [row.id for row in rows],
     ):
         known[key] = entry_of(path, key, entry, crc).lsn, digest_of(key, entry)
-    fresh = []
+    fresh, replaced = [], []
     for row in rows:
         lsn, digest = known.get(row.id, (0, 0))
         if row.lsn > lsn:
             change += digest_of(row.id, row.entry) - digest
             fresh.append(row)
+            replaced.append((lsn,))
+    cursor.executemany("DELETE FROM outcomes WHERE lsn = ?", replaced if known else ())
     cursor.executemany(
-        "INSERT INTO keys VALUES (?, ?, ?) "
-        "ON CONFLICT (id) DO UPDATE SET entry = excluded.entry, crc = excluded.crc",
-        [(row.id, row.entry, crc_of(row.id, row.entry)) for row in fresh],
+        "INSERT INTO outcomes VALUES (?, ?, ?)",
+        sorted((row.lsn, row.entry, crc_of(row.id, row.entry)) for row in fresh),
     )
+    cursor.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", [(row.id, row.lsn) for row in fresh])
     cursor.executemany("INSERT OR IGNORE INTO witness VALUES (?)", sorted((row.other,) for row in fresh))
     return len(rows) - len(known), change
 

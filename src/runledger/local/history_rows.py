@@ -35,9 +35,12 @@ __all__ = [
 
 SCHEMA = """
 CREATE TABLE meta (id INTEGER PRIMARY KEY, body BLOB NOT NULL, crc INTEGER NOT NULL);
-CREATE TABLE keys (id BLOB PRIMARY KEY, entry BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE outcomes (lsn INTEGER PRIMARY KEY, entry BLOB NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE keys (id BLOB PRIMARY KEY, lsn INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE witness (id BLOB PRIMARY KEY) WITHOUT ROWID;
 """
+"""Outcomes are appended; only the two trees of hashes, which are small, are written all over."""
+
 FACTS_ROW, CHECKPOINT_ROW = 1, 2
 
 DIGESTS = 1 << 128
@@ -59,7 +62,7 @@ class _Format(msgspec.Struct):
 
 
 class Row(NamedTuple):
-    """An outcome as it is stored: under ``id``, known to the witness as ``other``."""
+    """An outcome as it is stored: found by ``id``, known to the witness as ``other``."""
 
     id: bytes
     other: bytes

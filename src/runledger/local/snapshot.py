@@ -22,7 +22,7 @@ from runledger.local.directory import Directory, Stat
 from runledger.local.layout import STATE
 from runledger.record import Observed
 from runledger.run_state import HALTED, INVALID, JACKED_OUT, RUNNING
-from runledger.state_file import observe, render
+from runledger.state_file import Edit, observe, render
 from runledger.state_reading import LARGEST, Reading, Unreadable, read
 from runledger.text import escape
 from runledger.view import View
@@ -145,6 +145,9 @@ class Snapshot:
         if run.replaces is not None and run.replaces == self.fingerprint():
             return []
         edit = observe(view, data, self.lsn, moved_lsn=run.moved)
+        if edit is None and run.state == INVALID:
+            # We never write over a word that is invalid: even our own earlier text was put back by somebody.
+            edit = Edit("edit", read(data).document, "the word was set right")
         if edit is None:
             self.lsn = max(self.lsn, _lsn_of(data))
             return []

@@ -30,20 +30,21 @@ class StateKeeper:
         if tx.urgent or (tx.unshown and time.monotonic() >= tx.shown_at + EVERY_S):
             self.write()
 
-    def write(self) -> bool:
-        """Bring the state file up to date; False, with a warning, where it cannot be written."""
+    def write(self, *, closing: bool = False) -> bool:
+        """Bring the state file up to date; False, with a warning, where it cannot be written. On ``closing``, activity of
+        a later second than the file tells of is written even if the last write is not a second old."""
         sequencer = self._sequencer
         if sequencer.failed is not None or sequencer.forked or not self._writing.acquire(blocking=False):
             return False
         try:
-            return any(self._write_once() for _ in range(TRIES))
+            return any(self._write_once(closing=closing) for _ in range(TRIES))
         except LedgerError as error:
             event("warning", "snapshot.not_written", reason=error.message)
             return False
         finally:
             self._writing.release()
 
-    def _write_once(self) -> bool:
+    def _write_once(self, *, closing: bool) -> bool:
         """Prepare without the append lock, replace under it; False to begin again."""
         sequencer, tx, reader = self._sequencer, self._sequencer.tx, self._sequencer.reader
         with sequencer.io:
@@ -51,7 +52,7 @@ class StateKeeper:
             if snapshot is None or journal is None or journal.file is None or reader.stale:
                 return True
             urgent = tx.urgent
-            if not urgent and not snapshot.due():
+            if not urgent and not snapshot.due() and not (closing and snapshot.is_behind(reader.view)):
                 tx.shown_at = time.monotonic()
                 return True
             tx.shown_at = time.monotonic()

@@ -266,7 +266,7 @@ class LocalStore:
             journal.rewrite()
             self.sequencer.sync(journal.file, journal.lsn)
             journal.trim()
-        self.state_keeper.write()
+        self.state_keeper.write(closing=True)
 
     def forget_after_fork(self) -> None:
         """In a forked child."""
