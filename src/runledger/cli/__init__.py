@@ -1,0 +1,160 @@
+"""The command line: finds the command, imports only its module, and turns every ending into an exit code.
+
+``wake``, ``status``, ``is-running`` and ``heartbeat`` are asked for by hooks at every turn of an agent, so their plain
+forms are recognised here without a parser.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+__all__ = ["FAMILIES", "main"]
+
+FAMILIES = {
+    "wake": "wake",
+    "status": "state",
+    "is-running": "state",
+    "heartbeat": "pulse",
+    "start": "life",
+    "sprint begin": "life",
+    "sprint complete": "life",
+    "halt": "life",
+    "resume": "life",
+    "finish": "life",
+    "abandon": "life",
+    "adopt": "life",
+    "step": "guard",
+    "begin": "session",
+    "mark": "session",
+    "commit": "session",
+    "abort": "session",
+    "resolve": "settle",
+    "show": "reports",
+    "replay": "reports",
+    "log": "records",
+    "verify": "upkeep",
+    "compact": "upkeep",
+    "demo": "story",
+}
+"""The module of each command, in the order in which they are listed; its ``COMMANDS`` say the rest."""
+
+QUICK = {
+    "wake": frozenset({"--json"}),
+    "status": frozenset({"--json"}),
+    "is-running": frozenset({"--json", "-q", "--quiet"}),
+    "heartbeat": frozenset({"--json"}),
+}
+"""What the plain form of a quick command may carry; anything else goes to the parser."""
+
+
+class _Plain:
+    """The arguments of a quick command."""
+
+    def __init__(self, options: list[str]) -> None:
+        self.json = "--json" in options
+        self.quiet = "-q" in options or "--quiet" in options
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns its exit code, and lets no exception out."""
+    arguments = sys.argv[1:] if argv is None else argv
+    _occupy_standard_descriptors()
+    words = arguments
+    while words[:1] == ["--json"]:
+        words = words[1:]
+    code = _guarded(words, as_json="--json" in _own(arguments))
+    return _flushed(code)
+
+
+def _own(words: list[str]) -> list[str]:
+    """The words before ``--``: what comes after is somebody else's."""
+    return words[: words.index("--")] if "--" in words else words
+
+
+def _guarded(words: list[str], *, as_json: bool) -> int:
+    try:
+        return _run(words, as_json=as_json)
+    except SystemExit as stop:  # argparse, after it printed a help text
+        return stop.code if isinstance(stop.code, int) else 0
+    except BrokenPipeError:
+        return _reader_gone()
+    except KeyboardInterrupt:
+        _refused(words)
+        return 130
+    except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message and an exit code
+        from runledger.cli.failing import report
+
+        code = report(error, as_json=as_json)
+        _refused(words)
+        return code
+
+
+def _refused(words: list[str]) -> None:
+    """``step`` tells its own outcome; what ends it before it began is told here."""
+    if words[:1] == ["step"]:
+        from runledger.cli.output import outcome_line
+
+        outcome_line("refused")
+
+
+def _run(words: list[str], *, as_json: bool) -> int:
+    name = words[0] if words else ""
+    allowed = QUICK.get(name)
+    if allowed is not None and allowed.issuperset(words[1:]):
+        plain = _Plain([*words[1:], *(["--json"] if as_json else [])])
+        return int(_function(name)(plain))
+    from runledger.cli.parser import parse
+
+    command, parsed = parse(words, as_json=as_json)
+    return int(command.run(parsed))
+
+
+def _function(name: str) -> Any:
+    from importlib import import_module
+
+    return getattr(import_module(f"runledger.cli.{FAMILIES[name]}"), name.replace("-", "_"))
+
+
+def _flushed(code: int) -> int:
+    """Push out what was printed: a full disk or a reader that left is found out here, not at the interpreter's end."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _reader_gone()
+    except OSError as error:
+        from runledger.cli.failing import report
+
+        _to_nowhere()
+        return report(error, as_json=False)
+    return code
+
+
+def _reader_gone() -> int:
+    """Whoever read our output left, as ``head`` does: no error, told in the way of a shell."""
+    _to_nowhere()
+    return 141
+
+
+def _to_nowhere() -> None:
+    """What is still in the buffer has nowhere to go; the interpreter must not try it again at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+def _occupy_standard_descriptors() -> None:
+    """A closed standard output must not become the descriptor of the journal: what is printed would overwrite it.
+
+    Standard output is then one that refuses writes, so that whoever needs the output is told.
+    """
+    for fd, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, flags)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - open as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - the same

@@ -1,0 +1,131 @@
+"""The parser of the command line; the reference in the docs is derived from it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, NoReturn
+
+from runledger.cli import FAMILIES
+from runledger.cli.command import Command
+from runledger.errors import UsageError
+from runledger.version import VERSION
+
+__all__ = ["Parser", "build_parser", "parse"]
+
+ABOUT = "A write-ahead ledger for long runs: no effect is silently repeated, no acknowledged fact is lost."
+AFTER = (
+    "Results go to standard output, everything else to standard error. `runledger COMMAND --help` tells more."
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """An ``ArgumentParser`` whose errors are ours: exit code 64, never 2, which agent runtimes read as "block"."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        usage = " ".join(self.format_usage().split())
+        raise UsageError(f"{self.prog}: {message}", hint=usage)
+
+
+def commands() -> Iterator[Command]:
+    """Every command, in the order of the table."""
+    for name in FAMILIES:
+        yield command_of(name)
+
+
+def command_of(name: str) -> Command:
+    """The command ``name``, from its module."""
+    module = import_module(f"runledger.cli.{FAMILIES[name]}")
+    found: Command = next(command for command in module.COMMANDS if command.name == name)
+    return found
+
+
+def build_parser() -> Parser:
+    """The parser of every command, as a tree."""
+    parser = Parser(prog="runledger", description=ABOUT, epilog=AFTER)
+    parser.add_argument("--version", action="version", version=f"runledger {VERSION}", help="say the version")
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object instead of text; also after COMMAND"
+    )
+    group = parser.add_subparsers(dest="command_name", metavar="COMMAND", required=True)
+    sprints: Any = None
+    for command in commands():
+        word, _, second = command.name.partition(" ")
+        if second and sprints is None:
+            sprints = group.add_parser(word, help="begin or complete a sprint").add_subparsers(
+                dest="second_word", metavar="begin|complete", required=True
+            )
+        home = sprints if second else group
+        said = command.help[0].upper() + command.help[1:] + "."
+        child = home.add_parser(
+            second or word, help=command.help, description=f"{said} {command.more or ''}".strip()
+        )
+        _fill(child, command)
+    return parser
+
+
+def _fill(parser: argparse.ArgumentParser, command: Command) -> None:
+    command.arguments(parser)
+    if all("--json" not in action.option_strings for action in parser._actions):  # noqa: SLF001  # argparse has no other way
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    if command.takes_command:
+        parser.usage = parser.format_usage().removeprefix("usage: ").strip() + " -- CMD..."
+
+
+def parse(words: list[str], *, as_json: bool) -> tuple[Command, argparse.Namespace]:
+    """The command that ``words`` call, and its arguments.
+
+    Raises:
+        UsageError: they call none.
+        SystemExit: a help text was asked for and printed.
+    """
+    name = _name(words)
+    if name is None:
+        return _no_command(words, as_json=as_json)
+    command = command_of(name)
+    parser = Parser(prog=f"runledger {name}", description=command.more or command.help)
+    _fill(parser, command)
+    own, handed = words[len(name.split()) :], None
+    if command.takes_command and "--" in own:
+        at = own.index("--")
+        own, handed = own[:at], own[at + 1 :]
+    parsed = parser.parse_intermixed_args(own, argparse.Namespace(json=as_json))
+    if command.takes_command:
+        if not handed:
+            parser.error("the command to run is missing: it comes after --")
+        parsed.command = handed
+    return command, parsed
+
+
+def _name(words: list[str]) -> str | None:
+    for length in (2, 1):
+        name = " ".join(words[:length])
+        if len(words) >= length and name in FAMILIES:
+            return name
+    return None
+
+
+def _no_command(words: list[str], *, as_json: bool) -> NoReturn:
+    """Help, the version, or what is wrong."""
+    if words[:1] == ["--version"] and as_json:
+        print(f'{{"version":"{VERSION}"}}')
+        raise SystemExit(0)
+    parser = build_parser()
+    if not words:
+        raise UsageError("a command is missing", hint=parser.format_help().rstrip())
+    if words == ["help"]:
+        words = ["--help"]
+    if not words[0].startswith("-") and words[0] != "sprint":
+        from difflib import get_close_matches
+
+        near = get_close_matches(words[0], FAMILIES, 1)
+        raise UsageError(
+            f"there is no command {words[0]!r}",
+            hint=f"Did you mean: runledger {near[0]}" if near else "To see them all: runledger --help",
+        )
+    parser.parse_args(words)
+    raise UsageError("a command is missing", hint="To see them all: runledger --help")
