@@ -290,11 +290,13 @@ class TestDamage:
         ("harm", "finding"),
         [
             ("DELETE FROM witness", "the witness does not know"),
-            ("UPDATE keys SET crc = crc + 1", "checksum of step"),
+            ("UPDATE outcomes SET crc = crc + 1", "checksum of step"),
             ("UPDATE meta SET crc = 0 WHERE id = 1", "what it says of itself"),
             ("UPDATE meta SET crc = 1 WHERE id = 2", "what it says of itself"),
             ("DELETE FROM keys WHERE id = (SELECT min(id) FROM keys)", "399 steps, 400 witnessed"),
             ("INSERT INTO witness VALUES (x'00')", "400 steps, 401 witnessed"),
+            ("DELETE FROM outcomes WHERE lsn = 7", "400 steps, 400 witnessed, 399 outcomes"),
+            ("UPDATE keys SET lsn = 8 WHERE lsn = 7", "checksum of step"),
         ],
     )
     def test_verify_finds_what_is_wrong(
@@ -309,15 +311,18 @@ class TestDamage:
         assert finding in "\n".join(history.verify())
         history.close()
 
-    def test_a_step_missing_from_one_tree_is_loud(self, sound: tuple[Path, dict[Identity, Settled]]) -> None:
+    @pytest.mark.parametrize("tree", ["keys", "outcomes"])
+    def test_a_step_missing_from_one_tree_is_loud(
+        self, sound: tuple[Path, dict[Identity, Settled]], tree: str
+    ) -> None:
         """A miss is believed only where both trees agree."""
         path, known = sound
         with sqlite3.connect(path) as connection:
-            connection.execute("DELETE FROM keys")
+            connection.execute(f"DELETE FROM {tree}")  # noqa: S608 - no input
         connection.close()
         history = reopened(path)
         for identity in known:
-            with pytest.raises(LedgerCorrupt, match="witness"):
+            with pytest.raises(LedgerCorrupt, match="was folded is not found"):
                 history.get(identity)
         assert history.get(Identity("r-2", "n", "1")) is None
         history.close()
@@ -480,7 +485,7 @@ class TestFaults:
         """What cannot be read is not replaced unseen."""
         history.fold([outcome(1)], 2, b"")
         with sqlite3.connect(path) as connection:
-            connection.execute("UPDATE keys SET entry = x'00'")
+            connection.execute("UPDATE outcomes SET entry = x'00'")
         connection.close()
         with pytest.raises(LedgerCorrupt, match="checksum"):
             history.fold([outcome(1, lsn=9)], 9, b"")

@@ -30,10 +30,11 @@ __all__ = ["empty_log", "fold"]
 
 _SLICE = 900  # variables that any SQLite takes in one statement
 _EMPTY_LOG_MS = 200
+_KNOWN = "SELECT id, entry, crc FROM keys LEFT JOIN outcomes ON outcomes.lsn = keys.lsn WHERE id IN (%s)"
 
 
 def fold(path: str, connection: sqlite3.Connection, rows: list[Row], lsn: int, checkpoint: bytes) -> int:
-    """Take in ``rows``; durable on return. Returns the LSN that the history is folded up to.
+    """Take in ``rows``, sorted by id; durable on return. Returns the LSN that the history is folded up to.
 
     The commit syncs the log; then the directory is synced, since the log's name may be as new as its content.
     Moving the log into the file comes last, for the readers' sake: all is durable before.
@@ -42,11 +43,8 @@ def fold(path: str, connection: sqlite3.Connection, rows: list[Row], lsn: int, c
     cursor.execute("BEGIN IMMEDIATE")
     try:
         before = facts_in(path, cursor)
-        added, digest = 0, int(before.digest, 16)
-        for at in range(0, len(rows), _SLICE):
-            new, change = _upsert(path, cursor, rows[at : at + _SLICE])
-            added += new
-            digest += change
+        added, change = _upsert(path, cursor, rows)
+        digest = int(before.digest, 16) + change
         after = Facts(
             format=FORMAT,
             ledger=before.ledger,
@@ -72,23 +70,22 @@ def fold(path: str, connection: sqlite3.Connection, rows: list[Row], lsn: int, c
 
 def _upsert(path: str, cursor: sqlite3.Cursor, rows: list[Row]) -> tuple[int, int]:
     """Store what is newer than what is there; how many steps are new, and what the digest changes by."""
-    known = {}
-    marks = ",".join("?" * len(rows))
+    known: dict[bytes, tuple[int, int]] = {}
+    for at in range(0, len(rows), _SLICE):
+        keys = [row.id for row in rows[at : at + _SLICE]]
+        for key, entry, crc in cursor.execute(_KNOWN % ",".join("?" * len(keys)), keys):
+            known[key] = entry_of(path, key, entry, crc).lsn, digest_of(key, entry)
     change = 0
-    for key, entry, crc in cursor.execute(
-        f"SELECT id, entry, crc FROM keys LEFT JOIN outcomes ON outcomes.lsn = keys.lsn "  # noqa: S608
-        f"WHERE id IN ({marks})",  # question marks alone
-        [row.id for row in rows],
-    ):
-        known[key] = entry_of(path, key, entry, crc).lsn, digest_of(key, entry)
     fresh, replaced = [], []
     for row in rows:
         lsn, digest = known.get(row.id, (0, 0))
         if row.lsn > lsn:
             change += digest_of(row.id, row.entry) - digest
             fresh.append(row)
-            replaced.append((lsn,))
-    cursor.executemany("DELETE FROM outcomes WHERE lsn = ?", replaced if known else ())
+            if lsn:
+                replaced.append((lsn,))
+    # Each tree in its own order, so that each of its pages is written once.
+    cursor.executemany("DELETE FROM outcomes WHERE lsn = ?", replaced)
     cursor.executemany(
         "INSERT INTO outcomes VALUES (?, ?, ?)",
         sorted((row.lsn, row.entry, crc_of(row.id, row.entry)) for row in fresh),
