@@ -28,10 +28,11 @@ _HINT = "Keep .run/ on a local file system with working flock()."
 
 
 class Fate(NamedTuple):
-    """Whether an owner is at work, and how that is known, in words for people."""
+    """Whether an owner is at work, and how that is known, in words for people; not ``proved``: it may be elsewhere."""
 
     alive: bool
     how: str
+    proved: bool = True
 
 
 _live: WeakSet[OwnerLock] = WeakSet()
@@ -224,7 +225,7 @@ def _dead(proof: str) -> Fate:
 
 
 def _unproven(why: str) -> Fate:
-    return Fate(alive=False, how=f"unproven: {why}, and its lock cannot be asked")
+    return Fate(alive=False, how=f"unproven: {why}, and its lock cannot be asked", proved=False)
 
 
 def _has(owner_id: str) -> bool:

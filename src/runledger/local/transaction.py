@@ -140,7 +140,7 @@ class LocalTransaction:
             if owner.id == self.owner:
                 continue
             verdict = fate(owners, owner, set())
-            if not verdict.alive:
+            if not verdict.alive and verdict.proved:
                 event("warning", "owner.lost", owner=owner.id, pid=owner.pid, proof=verdict.how)
                 self.write(Lost(lsn=0, at="", who=owner.id, proof=verdict.how))
         if owners is not None:
