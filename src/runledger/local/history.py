@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from runledger.errors import DiskRefused, LedgerBusy, LedgerError, LedgerFailed
 from runledger.local import history_files as files
-from runledger.local.history_check import check
+from runledger.local.history_check import ROWS, check
 from runledger.local.history_fold import empty_log, fold
 from runledger.local.history_rows import (
     CHECKPOINT_ROW,
@@ -211,7 +211,7 @@ class History:
     def entries(self) -> Iterator[Settled]:
         """Every outcome, in no order, as of one moment."""
         try:
-            for key, entry, crc in self._open_connection().execute("SELECT id, entry, crc FROM keys"):
+            for key, entry, crc in self._open_connection().execute(ROWS):
                 yield entry_of(self.path, key, entry, crc)
         except self._failures as error:
             raise files.translated(self.path, error) from error

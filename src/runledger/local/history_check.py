@@ -22,9 +22,9 @@ from runledger.local.history_rows import (
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["check"]
+__all__ = ["ROWS", "check"]
 
-_ROWS = "SELECT id, entry, crc FROM keys LEFT JOIN outcomes ON outcomes.lsn = keys.lsn"
+ROWS = "SELECT id, entry, crc FROM keys LEFT JOIN outcomes ON outcomes.lsn = keys.lsn"
 
 
 def check(path: str, connection: sqlite3.Connection) -> list[str]:
@@ -49,7 +49,7 @@ def _check_rows(path: str, rows: sqlite3.Cursor, witness: sqlite3.Cursor) -> Ite
     facts = facts_in(path, rows)
     meta_row(path, rows, CHECKPOINT_ROW)
     count = digest = 0
-    for key, entry, crc in rows.execute(_ROWS):
+    for key, entry, crc in rows.execute(ROWS):
         count += 1
         try:
             step = entry_of(path, key, entry, crc)
