@@ -1,7 +1,7 @@
 """The command line: finds the command, imports only its module, and turns every ending into an exit code.
 
-``wake``, ``status``, ``is-running`` and ``heartbeat`` are asked for by hooks at every turn of an agent, so their plain
-forms are recognised here without a parser.
+``wake``, ``status``, ``is-running`` and ``heartbeat`` are asked for by hooks at every turn of an agent, so
+their plain forms are recognised here without a parser.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _function(name: str) -> Any:
 
 
 def _flushed(code: int) -> int:
-    """Push out what was printed: a full disk or a reader that left is found out here, not at the interpreter's end."""
+    """Push out what was printed: a full disk, or a reader that left, is found out here and not at the end."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -145,9 +145,9 @@ def _to_nowhere() -> None:
 
 
 def _occupy_standard_descriptors() -> None:
-    """A closed standard output must not become the descriptor of the journal: what is printed would overwrite it.
+    """A closed standard output must not become the descriptor of the journal: what is printed would go there.
 
-    Standard output is then one that refuses writes, so that whoever needs the output is told.
+    It becomes one that refuses writes instead, so that whoever needs the output is told.
     """
     for fd, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -155,6 +155,10 @@ def _occupy_standard_descriptors() -> None:
         except OSError:
             os.open(os.devnull, flags)
     if sys.stdout is None:
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - open as long as the process
+        sys.stdout = _stream(1)
     if sys.stderr is None:
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - the same
+        sys.stderr = _stream(2)
+
+
+def _stream(fd: int) -> Any:
+    return open(fd, "w", encoding="utf-8", closefd=False)

@@ -12,13 +12,17 @@ __all__ = ["Command", "Text"]
 
 
 class Command(NamedTuple):
-    """``run`` gets the parsed arguments and returns the exit code. ``takes_command``: the words after ``--`` are a
-    command to run, which ``run`` finds under ``command``; ``more`` is what the reference says beyond ``help``."""
+    """One command.
+
+    ``run`` gets the parsed arguments and returns the exit code; ``arguments`` adds them to a parser; ``more``
+    is what the reference says beyond ``help``. ``takes_command``: the words after ``--`` are a command, which
+    ``run`` finds under ``command``.
+    """
 
     name: str
     help: str
     run: Callable[[Any], int]
-    arguments: Callable[[ArgumentParser], None] = lambda parser: None
+    arguments: Callable[[ArgumentParser], None] = lambda _: None
     more: str | None = None
     takes_command: bool = False
 
@@ -32,4 +36,4 @@ class Text:
     KEY = "the natural key: what makes doing it twice the same thing"
     INPUTS = "what the work is made from; fingerprinted, and refused if the same key comes with other inputs"
     IDEMPOTENT = "repeating it is harmless: an attempt in doubt is simply run again"
-    TOKEN = "what `runledger begin` printed"
+    TOKEN = "what `runledger begin` printed"  # noqa: S105 - a help text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -56,9 +56,8 @@ class Effect:
             if settled is not None:
                 outcome.word = "committed" if self._found else "repeated"
                 return _replay(ledger, settled, found=self._found)
-            assert attempt.step is not None
             try:
-                return self._perform(ledger, attempt.step, claim, outcome)
+                return self._perform(ledger, cast("Step", attempt.step), claim, outcome)
             finally:
                 attempt.leave()
 
@@ -93,12 +92,12 @@ class Effect:
             note(f"the command's output could not all be passed on: {out.refused}")
         if ending.cut:
             note(
-                "a process that the command left behind still holds its output; what it prints from now on is lost"
+                "a process that the command left behind holds its output; what it prints from now on is lost"
             )
         return self._meaning(ending)
 
     def _meaning(self, ending: Ending) -> tuple[ItHappened | Aborted | Uncertain, int]:
-        """An exit status of 0 says that it happened, a declared one that it did not; nothing else proves anything."""
+        """Status 0 says that it happened, a declared one that it did not; nothing else proves anything."""
         how = _how(ending)
         if ending.timed_out:
             return Uncertain(failure=Failure(type="timeout", message=how)), ending.code or IN_DOUBT
@@ -115,7 +114,7 @@ class Effect:
             failure=Failure(type="exit" if ending.status > 0 else "signal", message=how)
         ), ending.code
 
-    # --- the probe ----------------------------------------------------------------------------------------------
+    # --- the probe ------------------------------------------------------------------------------------------
 
     def _ask(self, doubtful: DoubtfulStep) -> Happened | NotHappened | None:
         """Let the probe look; anything but its two answers leaves the step in doubt."""
@@ -128,10 +127,9 @@ class Effect:
             "RUNLEDGER_STEP_STARTED": doubtful.started,
             "RUNLEDGER_STEP_MARKS": msgspec.json.encode(doubtful.marks).decode(),
         }
-        assert self._probe is not None
         try:
             ending = self._runner.run(
-                ["sh", "-c", self._probe],
+                ["sh", "-c", self._probe or ""],
                 {**os.environ, **facts},
                 limit=self._limit,
                 timeout=self._timeout,

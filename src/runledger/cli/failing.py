@@ -1,4 +1,4 @@
-"""How a command says that it failed: a message and the next step for a person, or one JSON object, on standard error."""
+"""How a command says that it failed: a message and the next step, or one JSON object, on standard error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFECT = 70
 
 
 def report(error: Exception, *, as_json: bool) -> int:
-    """Say what went wrong and return the exit code for it. With RUNLEDGER_DEBUG set the traceback comes first."""
+    """Say what went wrong, with RUNLEDGER_DEBUG set its traceback first; the exit code for it."""
     if os.environ.get("RUNLEDGER_DEBUG"):
         import traceback
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from runledger.cli.command import Command, Text
 from runledger.cli.effect import Effect, Outcome
 from runledger.cli.failing import report
-from runledger.cli.output import outcome_line
+from runledger.cli.output import note, outcome_line
 from runledger.clock import parse_duration
-from runledger.errors import StepInDoubt, UsageError
+from runledger.errors import LedgerError, StepInDoubt, UsageError
 from runledger.keys import check_key, check_name, value_inputs
 from runledger.ledger import Ledger
 from runledger.store import Claim
@@ -50,8 +50,22 @@ def _step(args: Any, outcome: Outcome) -> int:
     if timeout == 0:
         raise UsageError("--timeout: no command can be done in no time")
     effect = Effect(args.command, args.probe, codes_of(args.aborts_on or ""), timeout)
-    with Ledger.open() as ledger:
+    ledger = Ledger.open()
+    try:
         return effect.run(ledger, claim, outcome)
+    finally:
+        _close(ledger, claim, outcome)
+
+
+def _close(ledger: Ledger, claim: Claim, outcome: Outcome) -> None:
+    """Leave. If that fails, what is durable stays true; the records of an idempotent step are not yet."""
+    try:
+        ledger.close()
+    except LedgerError as error:
+        if claim.idempotent:
+            outcome.word = "in-doubt"
+            raise
+        note(error.message)
 
 
 def codes_of(text: str) -> frozenset[int]:
@@ -78,8 +92,8 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--probe",
         metavar="CMD",
-        help="a line for sh that looks whether an attempt in doubt happened: 0 it did (its output is the result), "
-        "1 it did not, anything else it cannot tell",
+        help="a line for sh that looks whether an attempt in doubt happened: 0 it did (its output is the "
+        "result), 1 it did not, anything else it cannot tell",
     )
     parser.add_argument(
         "--aborts-on",
@@ -100,8 +114,8 @@ COMMANDS = (
         step,
         _arguments,
         more="The command comes after --, is run without a shell, and finds RUNLEDGER_IDEMPOTENCY_KEY in its "
-        "environment. What it prints goes through and is recorded; of a committed step it is printed again, and the "
-        "command is not run. The last line on standard error is runledger: "
+        "environment. What it prints goes through and is recorded; of a committed step it is printed again, "
+        "and the command is not run. The last line on standard error is runledger: "
         "outcome=committed|repeated|in-doubt|aborted|refused.",
         takes_command=True,
     ),

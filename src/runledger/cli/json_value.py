@@ -14,7 +14,7 @@ __all__ = ["json_value"]
 
 
 def json_value(text: str, what: str) -> Any:
-    """The value of one JSON text, strictly read; ``-`` reads it from standard input. ``what`` names the option.
+    """The value of one JSON text, strictly read; ``-`` reads standard input. ``what`` names the option.
 
     Raises:
         UsageError: it is no JSON value, or larger than a result may be.

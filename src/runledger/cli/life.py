@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from runledger.cli.command import Command, Text
 from runledger.cli.output import document, paint, result
@@ -10,6 +10,7 @@ from runledger.cli.writing import moved
 from runledger.ledger import Ledger
 from runledger.store import Known, Move
 from runledger.text import escape
+from runledger.view import Run
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -62,8 +63,7 @@ def _make(args: Any, move: Move) -> int:
 
 
 def _told(args: Any, lsn: int, known: Known, notes: list[str]) -> int:
-    run = known.view.run
-    assert run is not None, "every move leaves a run"
+    run = cast("Run", known.view.run)
     if args.json:
         sprints = {"total": run.total, "completed": run.completed, "list": run.sprints}
         document(
@@ -90,7 +90,7 @@ def _told(args: Any, lsn: int, known: Known, notes: list[str]) -> int:
     return 0
 
 
-# --- arguments --------------------------------------------------------------------------------------------------
+# --- arguments ----------------------------------------------------------------------------------------------
 
 
 def _start(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Where words go: results to standard output, everything else to standard error, nothing unescaped to a terminal."""
+"""Where words go: results to standard output, all else to standard error, nothing unescaped to a terminal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def describe(value: object) -> None:
 
 
 def paint(word: str) -> str:
-    """One of the words for the state, in its colour where that is wanted: on a terminal, and NO_COLOR is not set."""
+    """A word for the state, in its colour on a terminal, unless NO_COLOR is set."""
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
     return f"\x1b[{_COLOURS[word]}m{word}\x1b[0m" if wanted and word in _COLOURS else word
 
@@ -68,12 +68,13 @@ def _to_stderr(text: str) -> None:
 
 
 class Raw:
-    """Standard output for bytes that pass through; ``refused`` says why it takes no more, which fails nobody."""
+    """Standard output for bytes that pass through; ``refused`` says why it takes no more."""
 
     def __init__(self) -> None:
         self.refused: str | None = None
 
     def write(self, data: bytes) -> None:
+        """Write all of it, or find out that it cannot be."""
         rest = memoryview(data)
         while rest and self.refused is None:
             try:

@@ -21,12 +21,13 @@ AFTER = (
 
 
 class Parser(argparse.ArgumentParser):
-    """An ``ArgumentParser`` whose errors are ours: exit code 64, never 2, which agent runtimes read as "block"."""
+    """An ``ArgumentParser`` whose errors are ours: 64, never 2, which agent runtimes read as "block"."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
+        """Raise UsageError."""
         usage = " ".join(self.format_usage().split())
         raise UsageError(f"{self.prog}: {message}", hint=usage)
 
@@ -70,7 +71,7 @@ def build_parser() -> Parser:
 
 def _fill(parser: argparse.ArgumentParser, command: Command) -> None:
     command.arguments(parser)
-    if all("--json" not in action.option_strings for action in parser._actions):  # noqa: SLF001  # argparse has no other way
+    if "--json" not in parser._option_string_actions:  # noqa: SLF001 - argparse tells it in no other way
         parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
     if command.takes_command:
         parser.usage = parser.format_usage().removeprefix("usage: ").strip() + " -- CMD..."
@@ -93,6 +94,9 @@ def parse(words: list[str], *, as_json: bool) -> tuple[Command, argparse.Namespa
     if command.takes_command and "--" in own:
         at = own.index("--")
         own, handed = own[:at], own[at + 1 :]
+    for word in own:
+        if not word.isascii() and word.encode("utf-8", "replace") != word.encode("utf-8", "surrogatepass"):
+            parser.error(f"{word!r} is no UTF-8")
     parsed = parser.parse_intermixed_args(own, argparse.Namespace(json=as_json))
     if command.takes_command:
         if not handed:
@@ -122,10 +126,10 @@ def _no_command(words: list[str], *, as_json: bool) -> NoReturn:
     if not words[0].startswith("-") and words[0] != "sprint":
         from difflib import get_close_matches
 
-        near = get_close_matches(words[0], FAMILIES, 1)
+        near = get_close_matches(words[0], FAMILIES)
         raise UsageError(
             f"there is no command {words[0]!r}",
-            hint=f"Did you mean: runledger {near[0]}" if near else "To see them all: runledger --help",
+            hint=f"Did you mean: {', '.join(near)}" if near else "To see them all: runledger --help",
         )
     parser.parse_args(words)
     raise UsageError("a command is missing", hint="To see them all: runledger --help")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from runledger.cli.command import Command
 from runledger.cli.output import document, result
 from runledger.errors import LedgerMissing
 from runledger.local.files import Files, find_root
-from runledger.local.journal import Behind, Journal
+from runledger.local.journal import Behind, Journal, segments
 from runledger.local.known import records
 from runledger.record import Record
 from runledger.text import escape
@@ -49,14 +50,8 @@ def log(args: Any) -> int:
         else:
             result(_line(item))
         if args.follow:
-            _flush()
+            sys.stdout.flush()
     return 78 if damaged else 0
-
-
-def _flush() -> None:
-    import sys
-
-    sys.stdout.flush()
 
 
 def _line(item: Record | Damage) -> str:
@@ -77,8 +72,10 @@ def _shown(value: Any) -> str:
 
 
 def _followed(root: str) -> Iterator[Record | Damage | None]:
-    """Everything, then what is new as it comes; None while nothing is. A compaction meanwhile loses nothing that is not
-    folded, and what it folded was told before, or is history."""
+    """Everything, then what is new as it comes; None while nothing is.
+
+    After a compaction it goes on with what is still kept.
+    """
     last = 0
     files = Files(root)
     try:
@@ -101,8 +98,6 @@ def _followed(root: str) -> Iterator[Record | Damage | None]:
 
 
 def _of(journal: Journal, last: int) -> Iterator[Record | Damage | None]:
-    from runledger.local.journal import segments
-
     firsts = segments(journal.directory)
     for items in journal.load(max(last, firsts[0] - 1) if firsts else last, 0):
         yield from items
@@ -126,6 +121,6 @@ COMMANDS = (
         "print the journal, record by record",
         log,
         _arguments,
-        more="What a compaction folded is not in the journal any more. Damage is shown in its place (exit code 78).",
+        more="What a compaction folded is no longer there. Damage is shown in its place, and exits 78.",
     ),
 )

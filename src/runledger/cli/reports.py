@@ -19,7 +19,7 @@ from runledger.local.standing import fate_of
 from runledger.replay_report import ReplayReport, report
 from runledger.run_state import ABSENT
 from runledger.text import escape
-from runledger.view import OpenStep, Settled
+from runledger.view import Settled
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS"]
 
 
-# --- show -------------------------------------------------------------------------------------------------------
+# --- show ---------------------------------------------------------------------------------------------------
 
 
 def show(args: Any) -> int:
@@ -113,7 +113,7 @@ def _tell(facts: dict[str, Any]) -> None:
         result(f"  {line}")
 
 
-# --- replay -----------------------------------------------------------------------------------------------------
+# --- replay -------------------------------------------------------------------------------------------------
 
 
 def replay(args: Any) -> int:
@@ -138,8 +138,8 @@ def _tell_replay(said: ReplayReport) -> None:
     result(f"{paint(said.state)} · LSN {said.lsn} · {counts} · {open_steps}")
     if said.torn_tail is not None:
         result(
-            f"torn tail: {said.torn_tail['file']}, offset {said.torn_tail['offset']}, {said.torn_tail['bytes']} bytes; "
-            "a crash leaves this, and the next writer cuts it"
+            f"torn tail: {said.torn_tail['file']}, offset {said.torn_tail['offset']}, "
+            f"{said.torn_tail['bytes']} bytes; a crash leaves this, and the next writer cuts it"
         )
     for damage in said.corruption:
         result(
@@ -172,8 +172,8 @@ COMMANDS = (
         "tell what is known of one step",
         show,
         _show,
-        more="Its status is committed, aborted, in_flight or in_doubt; unknown, with exit code 1, where it was never "
-        "started.",
+        more="Its status is committed, aborted, in_flight or in_doubt; unknown, with exit code 1, where it "
+        "was never started.",
     ),
     Command(
         "replay",

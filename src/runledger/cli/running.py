@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 __all__ = ["Ending", "NotStarted", "Runner"]
 
@@ -20,7 +20,7 @@ GRACE_S = 5.0
 """Between the polite end of a command that takes too long and the certain one, in seconds."""
 
 LINGER_S = 1.0
-"""How long to read on from the output of a command that is over, when a process that it left behind keeps it open."""
+"""How long to read the output of a command that is over, when a process that it left behind keeps it open."""
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
@@ -37,8 +37,9 @@ class NotStarted(Exception):
 class Ending(NamedTuple):
     """How a command ended.
 
-    ``status`` is its exit status, or minus the signal that ended it. ``output`` is None where there was too much of it
-    to keep. ``timed_out``: it was ended for taking too long; ``cut``: somebody still held its output when it was over.
+    ``status`` is its exit status, or minus the signal that ended it. ``output`` is None where there was too
+    much of it to keep. ``timed_out``: it was ended for taking too long; ``cut``: somebody still held its
+    output when it was over.
     """
 
     status: int
@@ -53,8 +54,11 @@ class Ending(NamedTuple):
 
 
 class Runner:
-    """Runs commands one after the other, in the main thread. Signals that ask this process to end go to the command
-    instead; ``signalled`` is the first of them, whether or not a command was there to get it."""
+    """Runs commands one after the other, in the main thread.
+
+    Signals that ask this process to end go to the command instead; ``signalled`` is the first of them,
+    whether or not a command was there to get it.
+    """
 
     def __init__(self) -> None:
         self.signalled = 0
@@ -63,7 +67,7 @@ class Runner:
         self._late = False
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> Runner:
+    def __enter__(self) -> Self:
         for number in FORWARDED:
             before = signal.getsignal(number)
             if before is not signal.SIG_IGN:
@@ -153,9 +157,8 @@ class Runner:
                 status = self._reap(os.WNOHANG)
                 patience = time.monotonic() + LINGER_S
             cut = status is not None and time.monotonic() > patience
-        if status is None:
+        while status is None:
             status = self._reap(0)
-            assert status is not None
         if self._late:
             self._kill(signal.SIGKILL)
         return Ending(status, None if kept is None else bytes(kept), self._late, cut)
@@ -168,7 +171,7 @@ class Runner:
             )
         return os.waitstatus_to_exitcode(status) if pid else None
 
-    # --- signals ------------------------------------------------------------------------------------------------
+    # --- signals --------------------------------------------------------------------------------------------
 
     def _forward(self, number: int, _: FrameType | None) -> None:
         self.signalled = self.signalled or number
@@ -176,8 +179,8 @@ class Runner:
         if self._grouped or number == signal.SIGTERM:
             self._kill(number)
 
-    def _end_it(self, number: int, _: FrameType | None) -> None:
-        """It takes too long: ask it to end, and after a while end it. A signal, since we may be stuck in writing."""
+    def _end_it(self, _number: int, _frame: FrameType | None) -> None:
+        """It takes too long: ask it to end, later end it. By a signal, since we may be stuck in writing."""
         self._kill(signal.SIGKILL if self._late else signal.SIGTERM)
         self._late = True
         signal.setitimer(signal.ITIMER_REAL, GRACE_S)

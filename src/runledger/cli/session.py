@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runledger.cli.command import Command, Text
 from runledger.cli.json_value import json_value
@@ -64,7 +64,7 @@ def token_of(text: str) -> Token:
     return Token(int(found[1]), found[2])
 
 
-# --- begin ------------------------------------------------------------------------------------------------------
+# --- begin --------------------------------------------------------------------------------------------------
 
 
 def begin(args: Any) -> int:
@@ -90,8 +90,7 @@ def begin(args: Any) -> int:
             raise _committed(ledger.store, verdict)
         if type(verdict) is InFlight:
             raise in_flight(verdict)
-        assert type(verdict) is Doubtful
-        raise in_doubt(verdict)
+        raise in_doubt(cast("Doubtful", verdict))
 
 
 def _hand_over(args: Any, ledger: Ledger, claim: Claim, claimed: Claimed) -> None:
@@ -126,14 +125,14 @@ def _committed(store: Store, verdict: Committed) -> StepCommitted:
     except ResultNotStored:
         recorded = None
     return StepCommitted(
-        f"{shown(settled.name, settled.key)} is already committed (LSN {settled.lsn}): there is nothing to do",
+        f"{shown(settled.name, settled.key)} is already committed (LSN {settled.lsn}): nothing to do",
         hint="What it gave: runledger show NAME KEY",
         result=recorded,
         lsn=settled.lsn,
     )
 
 
-# --- with the token ---------------------------------------------------------------------------------------------
+# --- with the token -----------------------------------------------------------------------------------------
 
 
 def mark(args: Any) -> int:
@@ -175,7 +174,7 @@ def _settle(args: Any, token: Token, outcome: Happened | Aborted, word: str) -> 
     return 0
 
 
-# --- arguments --------------------------------------------------------------------------------------------------
+# --- arguments ----------------------------------------------------------------------------------------------
 
 
 def _begin(parser: ArgumentParser) -> None:

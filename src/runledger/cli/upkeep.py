@@ -59,7 +59,7 @@ COMMANDS = (
         "verify",
         "read everything again, derive everything again, and print what does not agree",
         verify,
-        more="Exits 1 when something is wrong. A torn tail is not: a crash leaves one, and the next writer cuts it.",
+        more="Exits 1 when something is wrong. A torn tail is not: a crash leaves one.",
     ),
     Command(
         "compact",

@@ -9,7 +9,7 @@ from runledger.cli.looking import Sight, code_of, line_of, looked, unusable
 from runledger.cli.output import document, paint, result
 from runledger.doubt import StepReport, resolve_lines
 from runledger.errors import LedgerError
-from runledger.run_state import ABSENT, HALTED, INVALID, JACKED_OUT
+from runledger.run_state import ABSENT, HALTED, INVALID, JACKED_OUT, RUNNING
 from runledger.status import Status
 from runledger.text import escape
 
@@ -42,6 +42,7 @@ def wake(args: Any) -> int:
                 "sprint": status.sprint,
                 "reason": status.reason,
                 "exit_code": code,
+                "in_flight": status.in_flight,
                 "in_doubt": status.in_doubt,
                 "resolve": [line for step in must for line in resolve_lines(step)],
             }
@@ -69,23 +70,25 @@ def _tell(status: Status, word: str, action: str, must: list[StepReport]) -> Non
 def _action(status: Status, word: str, code: int) -> str:
     """One line of what to do."""
     reason = escape(status.reason or "")
-    if word == ABSENT:
-        return "there is no run here: nothing to do"
-    if word == INVALID:
-        return f"do nothing, and tell a person: {reason or 'the state cannot be read'}"
     if word == HALTED:
         why = f"halted: {reason}" if reason else "no reason on record"
         return f"wait for an explicit resume, do nothing else: runledger resume ({why})"
-    if word == JACKED_OUT:
-        return "nothing to do: the run is finished"
-    if status.advice == "adopt":
-        return f"this run is not ours to resume: {reason}; to take it over: runledger adopt"
+    if word == RUNNING:
+        return _running(status, reason, code)
+    return {
+        ABSENT: "there is no run here: nothing to do",
+        JACKED_OUT: "nothing to do: the run is finished",
+    }.get(word, f"do nothing, and tell a person: {reason or 'the state cannot be read'}")
+
+
+def _running(status: Status, reason: str, code: int) -> str:
     if status.advice == "resolve":
         many = sum(not step.idempotent for step in status.in_doubt)
         steps = "1 step is" if many == 1 else f"{many} steps are"
-        return f"settle first, do not retry: {steps} in doubt; look whether it happened, then run the line that is true"
+        return f"settle first, do not retry: {steps} in doubt; look, then run the line that is true"
     if code != 0:
-        return f"this run is not ours to resume: {reason}"
+        adopt = "; to take it over: runledger adopt" if status.advice == "adopt" else ""
+        return f"this run is not ours to resume: {reason}{adopt}"
     what = escape(status.sprint or f"the run {status.plan_id or ''}".strip())
     return f"resume {what} now, do not ask" + (f"; {reason}" if reason else "")
 
@@ -95,7 +98,7 @@ COMMANDS = (
         "wake",
         "say what a woken agent does now: the word, then one line",
         wake,
-        more="Exits 0 only where the advice is to resume; else 76 (settle a doubt first), 77 (not RUNNING, or "
-        "not ours) or 78 (no run, or it cannot be read).",
+        more="Exits 0 only where the advice is to resume; else 76 (settle a doubt first), 77 (not RUNNING, "
+        "or not ours) or 78 (no run, or it cannot be read).",
     ),
 )
