@@ -220,8 +220,17 @@ class Store(Protocol):
     def forget(self, lsn: int) -> None:
         """The body of the attempt ``lsn`` is over and its outcome could not be recorded: it is in doubt from now on."""
 
-    def nowait(self, request: Request, done: Callable[[Any, BaseException | None], None]) -> None:
-        """Any of the above without waiting: ``done`` gets what it returns or raises, on whatever thread."""
+    def nowait(
+        self,
+        request: Request,
+        done: Callable[[Any, BaseException | None], None],
+        soon: Callable[[Callable[[], None]], None] | None = None,
+    ) -> None:
+        """Any of the above without waiting: ``done`` gets what it returns or raises, on whatever thread.
+
+        ``soon`` has a call made on the caller's thread, once it is through with what is ready there: taken where a sync
+        is known to be so short that handing it to another thread costs more.
+        """
 
     def lookup(self, name: str, key: str) -> Settled | OpenStep | None:
         """What is known of a step of this run, or of one whose key lives for ever; records nothing."""

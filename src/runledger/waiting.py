@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -31,24 +33,41 @@ class _Cancelled(Exception):
         self.cancelled = cancelled
 
 
-def sent(store: Store, request: Request) -> asyncio.Future[Any]:
-    """A future of the store's answer to ``request``, which is on its way."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
+class Answer(asyncio.Future[Any]):
+    """The store's answer on its way. It cannot be cancelled: a task that waits for it and is cancelled learns the answer
+    first, and then that it was cancelled."""
 
-    def set_done(got: Any, error: BaseException | None) -> None:
-        if future.done():
-            return
+    def cancel(self, msg: Any = None) -> bool:
+        """Refuse; the waiting task is cancelled when the answer is there."""
+        return False
+
+
+def sent(store: Store, request: Request) -> Answer:
+    """The store's answer to ``request``, which is on its way."""
+    loop = asyncio.get_running_loop()
+    here = threading.get_ident()
+    future = Answer(loop=loop)
+
+    def set_answer(got: Any, error: BaseException | None) -> None:
         if error is None:
             future.set_result(got)
         else:
             future.set_exception(error)
 
     def done(got: Any, error: BaseException | None) -> None:
+        if threading.get_ident() == here:
+            set_answer(got, error)
+            return
         with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
-            loop.call_soon_threadsafe(set_done, got, error)
+            loop.call_soon_threadsafe(set_answer, got, error)
 
-    store.nowait(request, done)
+    def soon(call: Callable[[], None]) -> None:
+        if threading.get_ident() == here:
+            loop.call_soon(call)
+        else:
+            loop.call_soon_threadsafe(call)
+
+    store.nowait(request, done, soon)
     return future
 
 
@@ -57,14 +76,14 @@ async def _send(store: Store, request: Request) -> Any:
     cancelled: asyncio.CancelledError | None = None
     while not future.done():
         try:
-            await asyncio.wait((future,))
+            await future
         except asyncio.CancelledError as error:
             cancelled = error
-    failed = future.exception()
+        except BaseException:
+            if not future.done():
+                raise
     if cancelled is not None:
-        raise _Cancelled(failed, cancelled)
-    if failed is not None:
-        raise failed
+        raise _Cancelled(future.exception(), cancelled)
     return future.result()
 
 

@@ -20,7 +20,7 @@ class Ticket:
     """One request on its way: what it asks, and in the end what it got. ``durable``: the answer waits for a sync;
     ``flushes``: it does not, and a sync is to follow soon."""
 
-    __slots__ = ("answer", "done", "durable", "error", "flushes", "leads", "request", "settled", "wake")
+    __slots__ = ("answer", "done", "durable", "error", "flushes", "leads", "request", "settled", "soon", "wake")
 
     def __init__(
         self,
@@ -29,11 +29,13 @@ class Ticket:
         durable: bool,
         flushes: bool = False,
         done: Callable[[Any, BaseException | None], None] | None = None,
+        soon: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:
         self.request = request
         self.durable = durable
         self.flushes = flushes
         self.done = done
+        self.soon = soon
         self.answer: Any = None
         self.error: BaseException | None = None
         self.settled = False
@@ -44,14 +46,15 @@ class Ticket:
 class GroupCommit:
     """Serialises batches of tickets. ``lead`` works on a batch and sets ``settled`` on each ticket that got its answer
     or its error; one that it leaves unsettled (its leader was interrupted) is led again. ``call`` is told when a batch
-    without a waiting thread is due, and sees to it that ``lead_waiting`` runs on a thread."""
+    without a waiting thread is due, and sees to it that ``lead_called`` runs somewhere."""
 
-    def __init__(self, lead: Callable[[list[Ticket]], None], call: Callable[[], None]) -> None:
+    def __init__(self, lead: Callable[[list[Ticket]], None], call: Callable[[Ticket], None]) -> None:
         self._lead = lead
         self._call = call
         self._mutex = threading.Lock()
         self._queue: list[Ticket] = []
         self._leading = False
+        self._called = False
 
     def submit(self, ticket: Ticket) -> Any:
         """Wait for the ticket's answer; raises its error.
@@ -100,11 +103,15 @@ class GroupCommit:
             self._queue.append(ticket)
             if self._leading:
                 return
-            self._leading = True
-        self._call()
+            self._leading = self._called = True
+        self._call(ticket)
 
-    def lead_waiting(self) -> None:
-        """Lead what waits; called on a thread after ``call``."""
+    def lead_called(self) -> None:
+        """Lead what waits, if a leader was called and none came yet."""
+        with self._mutex:
+            if not self._called:
+                return
+            self._called = False
         self._run([], None)
 
     def _run(self, batch: list[Ticket], own: Ticket | None) -> None:
@@ -159,9 +166,9 @@ class GroupCommit:
             assert successor.wake is not None
             wakes.append(successor.wake.release)
         else:
-            self._leading = bool(self._queue)
+            self._leading = self._called = bool(self._queue)
             if self._leading:
-                wakes.append(self._call)
+                wakes.append(partial(self._call, self._queue[0]))
         for ticket in batch:
             if ticket.done is not None:
                 if ticket.settled:

@@ -27,6 +27,9 @@ from runledger.store import Claim, Move, Settle
 
 __all__ = ["Sequencer"]
 
+QUICK_SYNC_S = 1e-3
+"""A running mean of the last syncs below this, in seconds, counts as quick; an unknown disk does not."""
+
 PAUSE_S = 20e-6
 LONGEST_PAUSE_S = 2e-3
 """Between tries of the append lock: a wait in the kernel would be fairer, and could not be bounded."""
@@ -51,6 +54,7 @@ class Sequencer:
         self.forked = False
         self.closed = False
         self._later = later
+        self._sync_s = 1.0
         self._append_lock: File | None = None
         self._owner_lock: OwnerLock | None = None
 
@@ -67,6 +71,10 @@ class Sequencer:
                 path=facts.get("path"),
                 errno=facts.get("errno"),
             ) from self.failed
+
+    def is_quick(self) -> bool:
+        """Whether recent syncs were so short that an event loop may as well do them itself."""
+        return self._sync_s < QUICK_SYNC_S
 
     # --- a batch ------------------------------------------------------------------------------------------------
 
@@ -100,12 +108,14 @@ class Sequencer:
         Raises:
             DiskRefused: the handle is dead from now on.
         """
+        began = time.monotonic()
         try:
             file.datasync()
         except DiskRefused as error:
             self.failed = error
             event("error", "ledger.failed", path=error.__dict__.get("path"), reason=error.message)
             raise
+        self._sync_s += (time.monotonic() - began - self._sync_s) / 8
         journal = self.reader.journal
         if journal is not None and upto > journal.durable:
             journal.durable = upto

@@ -44,6 +44,9 @@ from runledger.view import Damage, OpenStep, Saved, Settled
 
 __all__ = ["LocalStore"]
 
+RESCUE_S = 0.25
+"""How long an event loop may take to come to the batch that it was asked to lead, in seconds."""
+
 _stores: weakref.WeakSet[LocalStore] = weakref.WeakSet()
 
 
@@ -96,7 +99,12 @@ class LocalStore:
     def forget(self, lsn: int) -> None:
         self.tx.active.discard(lsn)
 
-    def nowait(self, request: Request, done: Callable[[Any, BaseException | None], None]) -> None:
+    def nowait(
+        self,
+        request: Request,
+        done: Callable[[Any, BaseException | None], None],
+        soon: Callable[[Callable[[], None]], None] | None = None,
+    ) -> None:
         def finished(answer: Any, error: BaseException | None) -> None:
             done(answer, error)
             if self.tx.unshown:
@@ -104,7 +112,7 @@ class LocalStore:
 
         def enqueue() -> None:
             try:
-                self._group.enqueue(self._ticket(request, finished))
+                self._group.enqueue(self._ticket(request, finished, soon))
             except LedgerError as error:
                 done(None, error)
 
@@ -168,11 +176,16 @@ class LocalStore:
         finally:
             self._afterwards()
 
-    def _ticket(self, request: Request, done: Callable[[Any, BaseException | None], None] | None) -> Ticket:
+    def _ticket(
+        self,
+        request: Request,
+        done: Callable[[Any, BaseException | None], None] | None,
+        soon: Callable[[Callable[[], None]], None] | None = None,
+    ) -> Ticket:
         self.sequencer.check_usable()
         kept = payloads.keep(self.files, request, self.options.result_bytes)
         rides, flushes = self._rides(request)
-        return Ticket(kept, durable=not rides, flushes=flushes, done=done)
+        return Ticket(kept, durable=not rides, flushes=flushes, done=done, soon=soon)
 
     def _rides(self, request: Request) -> tuple[bool, bool]:
         """Whether the answer need not wait for a sync, and whether one is to follow soon: the commits of a riding handle
@@ -215,8 +228,18 @@ class LocalStore:
 
     # --- on the worker's thread ---------------------------------------------------------------------------------
 
-    def _call_leader(self) -> None:
-        self._worker.call(self._group.lead_waiting)
+    def _call_leader(self, ticket: Ticket) -> None:
+        """Have a batch of waiting tasks led: on their own thread while syncs are short, else on the worker's, which also
+        sees to it that a loop which ended meanwhile leaves nobody waiting."""
+        if ticket.soon is not None and self.sequencer.is_quick():
+            try:
+                ticket.soon(self._group.lead_called)
+            except RuntimeError:
+                pass
+            else:
+                self._worker.call_later(RESCUE_S, self._group.lead_called)
+                return
+        self._worker.call(self._group.lead_called)
 
     def _flush_later(self, seconds: float) -> None:
         self._worker.call_later(seconds, self.sequencer.flush)

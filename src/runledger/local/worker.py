@@ -13,12 +13,12 @@ __all__ = ["Worker"]
 
 
 class Worker:
-    """Runs calls one after the other on a daemon thread, and one call at a later time."""
+    """Runs calls one after the other on a daemon thread, and others at a later time."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._calls: deque[Callable[[], None]] = deque()
-        self._later: tuple[float, Callable[[], None]] | None = None
+        self._later: dict[Callable[[], None], float] = {}
         self._thread: threading.Thread | None = None
         self._ended = False
 
@@ -29,11 +29,11 @@ class Worker:
             self._wake()
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> None:
-        """Run ``call`` in so many seconds, unless an earlier ``call_later`` is still due."""
-        if self._later is not None:
+        """Run ``call`` in so many seconds, unless it is due already."""
+        if call in self._later:
             return
         with self._changed:
-            self._later = (time.monotonic() + seconds, call)
+            self._later[call] = time.monotonic() + seconds
             self._wake()
 
     def _wake(self) -> None:
@@ -49,7 +49,7 @@ class Worker:
                 while call is None:
                     if self._ended:
                         return
-                    wait = self._later[0] - time.monotonic() if self._later is not None else None
+                    wait = min(self._later.values()) - time.monotonic() if self._later else None
                     self._changed.wait(wait)
                     call = self._next()
             try:
@@ -60,10 +60,11 @@ class Worker:
     def _next(self) -> Callable[[], None] | None:
         if self._calls:
             return self._calls.popleft()
-        if self._later is not None and (self._ended or self._later[0] <= time.monotonic()):
-            call = self._later[1]
-            self._later = None
-            return call
+        now = time.monotonic()
+        for call, due in self._later.items():
+            if self._ended or due <= now:
+                del self._later[call]
+                return call
         return None
 
     def end(self) -> None:
