@@ -84,6 +84,11 @@ def _write_complex(value: complex) -> list[float]:
     return [value.real, value.imag]
 
 
+def _read_complex(body: Any) -> complex:
+    real, imaginary = body
+    return complex(real, imaginary)
+
+
 def _write_decimal(value: Decimal) -> str:
     if not value.is_finite():
         raise Refused("the Decimal is infinite or not a number")
@@ -165,7 +170,7 @@ def _write_path(value: Any) -> str:
 _LEAVES: dict[type, Leaf] = {
     bytes: Leaf("$bytes", _write_bytes, _read_bytes),
     bytearray: Leaf("$bytearray", _write_bytes, lambda body: bytearray(_read_bytes(body))),
-    complex: Leaf("$complex", _write_complex, lambda body: complex(*body)),
+    complex: Leaf("$complex", _write_complex, _read_complex),
     datetime: Leaf("$datetime", _write_moment, _moment_reader(datetime)),
     date: Leaf("$date", date.isoformat, date.fromisoformat),
     time: Leaf("$time", _write_moment, _moment_reader(time)),
