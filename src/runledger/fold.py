@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+import msgspec
 from msgspec import Raw
 
 from runledger import record as r
@@ -45,6 +46,8 @@ def advance(view: View, item: r.Record | Damage) -> None:
     view.steps = item.steps
     before = view.run.state if view.run is not None else None
     _FOLDS[type(item)](view, item)
+    if type(item) not in _COMINGS_AND_GOINGS:
+        view.news = item.lsn
     run = view.run
     if run is None:
         return
@@ -222,14 +225,18 @@ def _abort(view: View, x: r.Abort) -> None:
 
 
 def _resolved(view: View, x: r.Resolved) -> None:
-    _settle_damage(view, x.of)
     if x.name is not None:
         _settle(view, x, "committed" if x.happened else "aborted", x.name, x.key, x.scope)
+    _settle_damage(view, x.of, named=x.name is not None)
 
 
 def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: str) -> None:
     """Move a step from open to settled. The outcome's own fields are enough where the intent's line was lost."""
     step = view.open.pop(x.of, None)
+    if step is None or step.damaged:
+        _identify(view, x.of)
+        if step is not None and (step.name, step.key) != (name, key):
+            view.open[x.of], step = step, None
     run = step.run if step is not None else x.run
     identity = identity_of(scope, run, name, key)
     if identity is not None:
@@ -296,15 +303,18 @@ def _damage(view: View, x: Damage) -> None:
     view.steps += x.intents
     view.damage.append(x)
     run = view.run.id if view.run is not None else ""
-    for lsn, (name, key) in zip(range(x.first, x.last + 1), x.salvaged, strict=False):
-        identity = identity_of("run", run, name, key)
-        if identity is not None and (identity in view.keys or identity in view.settled):
-            continue
+    for lsn, (scope, name, key) in zip(range(x.first, x.last + 1), x.salvaged, strict=False):
+        identity = identity_of(scope, run, name, key)
+        if identity is not None:
+            settled = view.settled.get(identity)
+            if identity in view.keys or (settled is not None and settled.status == "committed"):
+                continue
+            view.settled.pop(identity, None)
         view.open[lsn] = OpenStep(
             lsn=lsn,
             name=name,
             key=key,
-            scope="run",
+            scope=scope,
             run=run,
             attempt=1,
             started="",
@@ -316,8 +326,18 @@ def _damage(view: View, x: Damage) -> None:
             view.keys[identity] = lsn
 
 
-def _settle_damage(view: View, lsn: int) -> None:
-    view.damage = [d for d in view.damage if not d.first <= lsn <= d.last]
+def _identify(view: View, lsn: int) -> None:
+    """A good record tells of which step the lost intent ``lsn`` was."""
+    view.damage = [
+        msgspec.structs.replace(d, sure=d.sure + 1) if d.first <= lsn <= d.last else d for d in view.damage
+    ]
+
+
+def _settle_damage(view: View, lsn: int, *, named: bool) -> None:
+    """Somebody looked: at one step that was lost (``named``), or at everything that was."""
+    view.damage = [
+        d for d in view.damage if not d.first <= lsn <= d.last or (named and d.sure < d.intents)
+    ]
 
 
 _FOLDS: dict[type, Callable[[View, Any], None]] = {
@@ -344,4 +364,5 @@ _FOLDS: dict[type, Callable[[View, Any], None]] = {
     r.Compacted: _nothing,
 }
 
-_ACTIONS = frozenset(_FOLDS) - {r.Opened, r.Closed, r.Lost, r.Observed, r.Torn, r.Compacted}
+_COMINGS_AND_GOINGS = frozenset({r.Opened, r.Closed, r.Lost, r.Compacted})
+_ACTIONS = frozenset(_FOLDS) - _COMINGS_AND_GOINGS - {r.Observed, r.Torn}

@@ -38,7 +38,9 @@ class Identity(NamedTuple):
 class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
     """Records that are lost to damage: ``first`` to ``last`` by LSN, where, and what could be read of them.
 
-    ``intents`` is how many of them were intents, ``salvaged`` the identities (name, key) legible in the bad bytes.
+    ``intents`` is how many of them were intents, ``salvaged`` the identities (scope, name, key) legible in the bad
+    bytes, ``sure`` of how many of the intents the identity is certain: two lines tell it, or a good one elsewhere. One
+    bad line alone is not believed that its key is the one that was written.
     """
 
     file: str
@@ -47,7 +49,8 @@ class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
     last: int
     reason: str
     intents: int = 0
-    salvaged: list[tuple[str, str | None]] = []
+    salvaged: list[tuple[str, str, str | None]] = []
+    sure: int = 0
 
 
 class Owner(msgspec.Struct, omit_defaults=True):
@@ -172,7 +175,8 @@ class Run(msgspec.Struct, omit_defaults=True):
 
 class View(msgspec.Struct, omit_defaults=True):
     """Everything that the records up to ``lsn`` say. Settled steps are only those that no compaction has folded into
-    the history yet, so that a checkpointed view is bounded by the open steps."""
+    the history yet, so that a checkpointed view is bounded by the open steps. ``news`` is the LSN of the last record
+    that says more than that an owner came or went."""
 
     ledger: str
     lsn: int = 0
@@ -185,5 +189,6 @@ class View(msgspec.Struct, omit_defaults=True):
     keys: dict[Identity, int] = {}
     owners: dict[str, Owner] = {}
     damage: list[Damage] = []
+    news: int = 0
     deaths: int = 0
     torn: int = 0

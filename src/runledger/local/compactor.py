@@ -73,12 +73,13 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
             )
         folded = checkpoint.read(ledger)
         before = folded.lsn if folded is not None else 0
-        idle = journal.file is None or view.lsn == before
+        idle = journal.file is None or view.news <= before
         if not idle:
+            tx.bury()
             tx.write(Compacted(lsn=0, at="", run=view.run.id if view.run is not None else ""))
             journal.append()
             journal.roll()
-        upto = view.lsn
+        upto = before if idle else view.lsn
         settled = list(view.settled.items())
         encoded = checkpoint.encode(view)
     if idle:

@@ -44,6 +44,13 @@ class Reader:
         self._segment = 0
         self._history: History | None = None
 
+    def for_writing(self) -> None:
+        """Read again, with what a writer needs open."""
+        self.write = self.stale = True
+        if self._history is not None:
+            self._history.close()
+            self._history = None
+
     def refresh(self) -> None:
         """Read what is new.
 

@@ -227,6 +227,7 @@ def _good_lines(file: File, offset: int, size: int, seed: int) -> Iterator[tuple
 
 
 def _damage(file: File, begin: int, end: int, walk: Walk, last: int, steps: int, reason: str) -> Damage:
+    salvaged = _salvage(file.pread(min(end - begin, CHUNK), begin))
     found = Damage(
         file=file.path,
         offset=begin,
@@ -234,19 +235,21 @@ def _damage(file: File, begin: int, end: int, walk: Walk, last: int, steps: int,
         last=last,
         reason=reason,
         intents=max(0, steps - walk.steps),
-        salvaged=_salvage(file.pread(min(end - begin, CHUNK), begin)),
+        salvaged=list(salvaged),
+        sure=sum(lines > 1 for lines in salvaged.values()),
     )
     walk.lsn, walk.steps = last, max(steps, walk.steps)
     return found
 
 
-def _salvage(data: bytes) -> list[tuple[str, str | None]]:
-    """The names and keys still legible in the bad bytes; a line that lost its name says nothing."""
-    found: list[tuple[str, str | None]] = []
+def _salvage(data: bytes) -> dict[tuple[str, str, str | None], int]:
+    """The identities still legible in the bad bytes, and how many lines tell each; a line without a name says nothing."""
+    found: dict[tuple[str, str, str | None], int] = {}
     for line in data.split(b"\n"):
-        name, key = _member(line, b',"name":"'), _member(line, b',"key":"')
-        if name is not None and (name, key) not in found:
-            found.append((name, key))
+        name = _member(line, b',"name":"')
+        if name is not None:
+            identity = (_member(line, b',"scope":"') or "run", name, _member(line, b',"key":"'))
+            found[identity] = found.get(identity, 0) + 1
     return found
 
 

@@ -224,7 +224,7 @@ class Sequencer:
             self.files.make()
             assert self.files.owners is not None
             self._owner_lock = OwnerLock.take(self.files.owners, self.tx.owner)
-            self.reader.stale = self.reader.write = True
+            self.reader.for_writing()
 
     def _take_append_lock(self) -> File:
         lock = self._append_lock

@@ -10,6 +10,7 @@ import os
 import time
 from zlib import crc32
 
+from runledger.clock import to_second
 from runledger.errors import (
     AdoptionRequired,
     DiskRefused,
@@ -197,6 +198,10 @@ class Snapshot:
         """Whether activity alone may move the file: the last version is old enough, whoever wrote it."""
         stat = self.directory.stat(STATE)
         return stat is None or not -OFTEN_S < (time.time_ns() - stat.mtime_ns) / 1e9 < OFTEN_S
+
+    def is_behind(self, view: View) -> bool:
+        """Whether the file does not show the second of the last activity."""
+        return view.run is not None and to_second(view.run.last_activity).encode() not in self._data
 
     def prepare(self, view: View, in_doubt: list[dict[str, object]]) -> tuple[str, bytes] | None:
         """The next version under a temporary name, synced; None where nothing changed or the file is not ours."""

@@ -112,7 +112,7 @@ class LocalTransaction:
                     commit=self._commit,
                 )
             )
-            self._bury()
+            self.bury()
         record.owner = self.owner
         journal.stamp(record)
         advance(self.view, record)
@@ -133,7 +133,7 @@ class LocalTransaction:
             journal.begin()
         return journal
 
-    def _bury(self) -> None:
+    def bury(self) -> None:
         """Put on record which owners died without closing; their leftover files go."""
         owners = self.reader.files.owners
         for owner in list(self.view.owners.values()):
