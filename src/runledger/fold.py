@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-import msgspec
 from msgspec import Raw
 
 from runledger import record as r
+from runledger.losses import identified, looked_at, lost
 from runledger.run_state import HALTED, JACKED_OUT, RUNNING
 from runledger.state_reading import apply_reading, read
-from runledger.view import Damage, Identity, MarkView, OpenStep, Owner, Run, Saved, Settled, SprintView, View
+from runledger.view import Damage, MarkView, OpenStep, Owner, Run, Saved, Settled, SprintView, View, identity_of
 
 __all__ = ["MARKS_KEPT", "advance", "fold", "identity_of"]
 
@@ -31,15 +31,10 @@ def fold(view: View, items: Iterable[r.Record | Damage]) -> View:
     return after
 
 
-def identity_of(scope: str, run: str, name: str, key: str | None) -> Identity | None:
-    """What makes two calls the same step; None for a keyless one."""
-    return None if key is None else Identity(run if scope == "run" else "", name, key)
-
-
 def advance(view: View, item: r.Record | Damage) -> None:
     """Fold one record, or one stretch of damage, into ``view``."""
     if type(item) is Damage:
-        _damage(view, item)
+        lost(view, item)
         return
     view.lsn = item.lsn
     view.at = item.at
@@ -227,14 +222,14 @@ def _abort(view: View, x: r.Abort) -> None:
 def _resolved(view: View, x: r.Resolved) -> None:
     if x.name is not None:
         _settle(view, x, "committed" if x.happened else "aborted", x.name, x.key, x.scope)
-    _settle_damage(view, x.of, named=x.name is not None)
+    looked_at(view, x.of, named=x.name is not None)
 
 
 def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: str) -> None:
     """Move a step from open to settled. The outcome's own fields are enough where the intent's line was lost."""
     step = view.open.pop(x.of, None)
     if step is None or step.damaged:
-        _identify(view, x.of)
+        identified(view, x.of)
         if step is not None and (step.name, step.key) != (name, key):
             view.open[x.of], step = step, None
     run = step.run if step is not None else x.run
@@ -294,50 +289,6 @@ def _torn(view: View, x: r.Torn) -> None:
 
 def _nothing(view: View, x: r.Compacted | r.Heartbeat) -> None:
     """Recorded for the timeline; changes nothing that is known."""
-
-
-def _damage(view: View, x: Damage) -> None:
-    """Lost records: the numbers are used up, a lost outcome leaves its intent open, and whatever step can still be
-    read in the bad bytes becomes an open step in doubt, so that damage never reads as "never started"."""
-    view.lsn = x.last
-    view.steps += x.intents
-    view.damage.append(x)
-    run = view.run.id if view.run is not None else ""
-    for lsn, (scope, name, key) in zip(range(x.first, x.last + 1), x.salvaged, strict=False):
-        identity = identity_of(scope, run, name, key)
-        if identity is not None:
-            settled = view.settled.get(identity)
-            if identity in view.keys or (settled is not None and settled.status == "committed"):
-                continue
-            view.settled.pop(identity, None)
-        view.open[lsn] = OpenStep(
-            lsn=lsn,
-            name=name,
-            key=key,
-            scope=scope,
-            run=run,
-            attempt=1,
-            started="",
-            owner="",
-            over=True,
-            damaged=True,
-        )
-        if identity is not None:
-            view.keys[identity] = lsn
-
-
-def _identify(view: View, lsn: int) -> None:
-    """A good record tells of which step the lost intent ``lsn`` was."""
-    view.damage = [
-        msgspec.structs.replace(d, sure=d.sure + 1) if d.first <= lsn <= d.last else d for d in view.damage
-    ]
-
-
-def _settle_damage(view: View, lsn: int, *, named: bool) -> None:
-    """Somebody looked: at one step that was lost (``named``), or at everything that was."""
-    view.damage = [
-        d for d in view.damage if not d.first <= lsn <= d.last or (named and d.sure < d.intents)
-    ]
 
 
 _FOLDS: dict[type, Callable[[View, Any], None]] = {

@@ -67,12 +67,11 @@ def report(known: Known, drift: Drift | None = None) -> ReplayReport:
     in_doubt = [step for step in steps if not step.owner.alive]
     resolve = [line for step in in_doubt for line in resolve_lines(step)]
     for damage in view.damage:
-        if damage.intents > len(damage.salvaged):
-            which = f"--lsn {damage.first}"
-            resolve.append(f"runledger resolve {which} --happened --reason 'looked: nothing is missing'")
-            resolve.append(
-                f"runledger resolve {which} --not-happened --reason 'looked: nothing of it happened'"
-            )
+        if any(damage.first <= step.lsn <= damage.last for step in in_doubt):
+            continue  # what is legible is settled first
+        which = f"--lsn {damage.first}"
+        resolve.append(f"runledger resolve {which} --happened --reason 'looked: nothing is missing'")
+        resolve.append(f"runledger resolve {which} --not-happened --reason 'looked: nothing of it happened'")
     return ReplayReport(
         schema=SCHEMA,
         state=state_of(known),

@@ -24,6 +24,7 @@ __all__ = [
     "Settled",
     "SprintView",
     "View",
+    "identity_of",
 ]
 
 
@@ -33,6 +34,11 @@ class Identity(NamedTuple):
     scope: str
     name: str
     key: str
+
+
+def identity_of(scope: str, run: str, name: str, key: str | None) -> Identity | None:
+    """What makes two calls the same step; None for a keyless one."""
+    return None if key is None else Identity(run if scope == "run" else "", name, key)
 
 
 class Damage(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -106,6 +106,7 @@ def _earlier(tx: Transaction, c: Claim, identity: Identity) -> tuple[Decision | 
     if settled.status == "committed":
         _same_inputs(c, settled.inputs, "committed")
         return Decision(Committed(settled), settled.lsn), 0
+    _provably_new(tx.view)
     return None, settled.attempt + 1
 
 
@@ -120,8 +121,8 @@ def _same_inputs(c: Claim, inputs: str | None, status: str) -> None:
 
 
 def _provably_new(view: View) -> None:
-    """Refuse a key that nothing is known of while intents are lost that may have been its own."""
-    lost = [d for d in view.damage if d.intents > len(d.salvaged)]
+    """Refuse a key of which nothing is known to run or to have run, while intents are lost that may be its own."""
+    lost = [d for d in view.damage if d.intents > d.sure]
     if lost:
         d = lost[0]
         raise LedgerCorrupt(
