@@ -73,10 +73,10 @@ HASHABLE_ATOMS = (
     | TEXTS.map(PureWindowsPath)
     | st.integers(0, 7).map(Flags)
 )
-HASHABLE = st.deferred(
+HASHABLE: st.SearchStrategy[Any] = st.deferred(
     lambda: HASHABLE_TREES
 )  # deferred, so that a report names it and does not spell it out
-HASHABLE_TREES = st.recursive(
+HASHABLE_TREES: st.SearchStrategy[Any] = st.recursive(
     HASHABLE_ATOMS,
     lambda inner: (
         st.lists(inner, max_size=3).map(tuple)
@@ -87,8 +87,8 @@ HASHABLE_TREES = st.recursive(
     ),
     max_leaves=5,
 )
-VALUES = st.deferred(lambda: TREES)
-TREES = st.recursive(
+VALUES: st.SearchStrategy[Any] = st.deferred(lambda: TREES)
+TREES: st.SearchStrategy[Any] = st.recursive(
     HASHABLE | st.binary(max_size=6).map(bytearray) | st.sets(HASHABLE, max_size=4),
     lambda inner: (
         st.lists(inner, max_size=4)

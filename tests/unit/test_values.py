@@ -174,7 +174,13 @@ class MyStr(str):
 
 
 class MyZone(tzinfo):
-    pass
+    def utcoffset(self, _when: datetime | None) -> timedelta:
+        return timedelta(hours=1)
+
+    dst = utcoffset
+
+    def tzname(self, _when: datetime | None) -> str:
+        return "mine"
 
 
 def back(value: Any) -> Any:
@@ -487,10 +493,13 @@ def test_classes_that_cannot_be_found_again_are_refused() -> None:
     class Impostor:
         a: int
 
+    class Nowhere(enum.Enum):
+        A = 1
+
     Impostor.__qualname__ = "Page"
     assert "cannot be found by that name" in reason(Local(1))
     assert "cannot be found by that name" in reason([Impostor(1)])
-    assert "cannot be found by that name" in reason(enum.Enum("Local", "A")["A"])
+    assert "cannot be found by that name" in reason(Nowhere.A)
 
 
 WRAPS: list[Callable[[Any], Any]] = [
