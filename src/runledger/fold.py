@@ -200,7 +200,7 @@ def _intent(view: View, x: r.Intent) -> None:
 def _mark(view: View, x: r.Mark) -> None:
     step = view.open.get(x.of)
     if step is not None:
-        step.marks = [*step.marks[-(MARKS_KEPT - 1) :], MarkView(at=x.at, label=x.label, data=_own(x.data))]
+        step.marks = (*step.marks[-(MARKS_KEPT - 1) :], MarkView(at=x.at, label=x.label, data=_own(x.data)))
 
 
 def _checkpoint(view: View, x: r.Checkpoint) -> None:
@@ -258,7 +258,7 @@ def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: 
             reason=getattr(x, "reason", None),
             resolved=type(x) is r.Resolved,
             code=step.code if step is not None else None,
-            marks=step.marks if step is not None else [],
+            marks=step.marks if step is not None else (),
         )
     if view.run is not None and run == view.run.id:
         if status == "committed":

@@ -167,7 +167,7 @@ class Intent(Base, tag="intent", kw_only=True):
     scope: str = "run"
     attempt: int = 1
     inputs: str | None = None
-    unfingerprinted: list[str] = []
+    unfingerprinted: tuple[str, ...] = ()
     idempotent: bool = False
     probed: bool = False
     parent: int | None = None

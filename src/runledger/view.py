@@ -1,6 +1,7 @@
 """What is known after the fold of the journal up to some record: the run, the open steps, the settled ones.
 
-A view is plain data. ``fold.advance`` is the only writer; everything that is shown (status, replay, snapshot, verify)
+A view is plain data, without cycles: its parts are kept out of the collector's rounds, which would otherwise grow with
+the steps in the journal. ``fold.advance`` is the only writer; everything that is shown (status, replay, snapshot, verify)
 is read off it.
 """
 
@@ -59,7 +60,7 @@ class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
     sure: int = 0
 
 
-class Owner(msgspec.Struct, omit_defaults=True):
+class Owner(msgspec.Struct, omit_defaults=True, gc=False):
     """A process that opened the ledger."""
 
     id: str
@@ -73,7 +74,7 @@ class Owner(msgspec.Struct, omit_defaults=True):
     commit: str = "durable"
 
 
-class MarkView(msgspec.Struct, omit_defaults=True):
+class MarkView(msgspec.Struct, omit_defaults=True, gc=False):
     """A breadcrumb: when, what, and the data that came with it."""
 
     at: str
@@ -81,7 +82,7 @@ class MarkView(msgspec.Struct, omit_defaults=True):
     data: Raw = NOTHING
 
 
-class Saved(msgspec.Struct, omit_defaults=True):
+class Saved(msgspec.Struct, omit_defaults=True, gc=False):
     """State that a long step saved inside its body: inline or in a file by its digest."""
 
     state: Raw = NOTHING
@@ -90,7 +91,7 @@ class Saved(msgspec.Struct, omit_defaults=True):
     typed: bool = False
 
 
-class OpenStep(msgspec.Struct, omit_defaults=True):
+class OpenStep(msgspec.Struct, omit_defaults=True, gc=False):
     """An intent without an outcome. ``over``: the call ended (``failure`` says how), so that it is in doubt whoever
     lives; ``lease``: held by an external session until then."""
 
@@ -109,7 +110,7 @@ class OpenStep(msgspec.Struct, omit_defaults=True):
     lease: str | None = None
     nonce: str | None = None
     code: str | None = None
-    marks: list[MarkView] = []
+    marks: tuple[MarkView, ...] = ()
     marks_dropped: int = 0
     saved: Saved | None = None
     over: bool = False
@@ -118,7 +119,7 @@ class OpenStep(msgspec.Struct, omit_defaults=True):
     by: Owner | None = None
 
 
-class Settled(msgspec.Struct, omit_defaults=True):
+class Settled(msgspec.Struct, omit_defaults=True, gc=False):
     """A step whose outcome is known; ``lsn`` is the outcome's record, ``of`` the intent's."""
 
     lsn: int
@@ -141,10 +142,10 @@ class Settled(msgspec.Struct, omit_defaults=True):
     reason: str | None = None
     resolved: bool = False
     code: str | None = None
-    marks: list[MarkView] = []
+    marks: tuple[MarkView, ...] = ()
 
 
-class SprintView(msgspec.Struct, omit_defaults=True):
+class SprintView(msgspec.Struct, omit_defaults=True, gc=False):
     id: str
     status: str = "pending"
     cycles: int = 0

@@ -70,7 +70,7 @@ def claim(tx: Transaction, c: Claim) -> Decision:
         scope=c.scope,
         attempt=attempt,
         inputs=c.inputs,
-        unfingerprinted=list(c.unfingerprinted),
+        unfingerprinted=c.unfingerprinted,
         idempotent=c.idempotent,
         probed=c.probed,
         parent=c.parent,
