@@ -164,7 +164,7 @@ def test_a_field_that_raises_makes_no_key(template: str) -> None:
     assert caught.value.__cause__ is not None
 
 
-@pytest.mark.parametrize("value", [object(), [object()], {"a", "b"}, frozenset(), lambda: 1], ids=repr)
+@pytest.mark.parametrize("value", [object(), [object()], {"a", "b"}, frozenset(), lambda: 1], ids=["object", "list", "set", "frozenset", "lambda"])
 def test_a_text_that_is_another_in_each_process_makes_no_key(value: Any) -> None:
     """An address in memory, or the order of a set, would let the effect happen again."""
     with pytest.raises(KeyInvalid):
