@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import select
 import sys
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from runledger.cli.command import Command
-from runledger.cli.output import document, result
+from runledger.cli.output import document, note, result
 from runledger.errors import LedgerMissing
 from runledger.local.files import Files, find_root
 from runledger.local.journal import Behind, Journal, segments
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS"]
 
-PAUSE_S = 0.2
+PAUSE_MS = 200
 """Between two looks of ``--follow``."""
 
 _HOUSEKEEPING = frozenset({"lsn", "at", "t", "crc", "durable", "steps", "run", "owner"})
@@ -42,7 +42,7 @@ def log(args: Any) -> int:
     damaged = False
     for item in _followed(root) if args.follow else records(root, 0):
         if item is None:
-            time.sleep(PAUSE_S)
+            _pause()
             continue
         damaged = damaged or type(item) is Damage
         if args.json:
@@ -52,6 +52,14 @@ def log(args: Any) -> int:
         if args.follow:
             sys.stdout.flush()
     return 78 if damaged else 0
+
+
+def _pause() -> None:
+    """Wait a while, but not for a reader that left."""
+    out = select.poll()
+    out.register(1, 0)
+    if out.poll(PAUSE_MS):
+        raise BrokenPipeError
 
 
 def _line(item: Record | Damage) -> str:
@@ -99,7 +107,10 @@ def _followed(root: str) -> Iterator[Record | Damage | None]:
 
 def _of(journal: Journal, last: int) -> Iterator[Record | Damage | None]:
     firsts = segments(journal.directory)
-    for items in journal.load(max(last, firsts[0] - 1) if firsts else last, 0):
+    start = max(last, firsts[0] - 1) if firsts else last
+    if 0 < last < start:
+        note(f"LSN {last + 1} to {start} were folded by a compaction before they could be told here")
+    for items in journal.load(start, 0):
         yield from items
     while journal.file is not None:
         yield from journal.read_on()
