@@ -27,7 +27,7 @@ ROWS = (
     "run",
     "ledger",
     ".",  # the package itself: what `import runledger` gives
-    "demo/",
+    "bench/ demo/",
     "cli/",
     "__main__",
 )
