@@ -101,7 +101,7 @@ def test_a_command_that_cannot_start_aborts(runledger: Terminal, word: str, code
 
 
 def test_a_timeout_ends_the_whole_group(runledger: Terminal) -> None:
-    """The command and what it started are gone, long before they would have been done; the step is in doubt."""
+    """The command and what it started are gone before they would have been done; the step is in doubt."""
     begin = time.monotonic()
     said = runledger("step", "s", "--key", "a", "--timeout", "0.2", "--", "sh", "-c", "sleep 30; echo late")
     assert time.monotonic() - begin < 15
@@ -128,9 +128,9 @@ def test_a_rival_is_refused_while_the_command_runs(runledger: Terminal) -> None:
     assert (rival.code, rival.last) == (75, f"{OUTCOME}refused")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     process.kill()
-    process.communicate(timeout=30)
     for child in children:
         os.kill(int(child), signal.SIGKILL)
+    process.communicate(timeout=30)
     assert runledger("step", "s", "--key", "a", "--", "true").code == 76
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from runledger.cli.command import Command, Text
 from runledger.cli.output import document, paint, result
 from runledger.cli.writing import moved
+from runledger.errors import LedgerMissing
 from runledger.ledger import Ledger
 from runledger.store import Known, Move
 from runledger.text import escape
@@ -51,10 +52,12 @@ def abandon(args: Any) -> int:
 def adopt(args: Any) -> int:
     """Take over a state file, and tell everything that was odd in it."""
     with Ledger.open() as ledger:
-        notes = ledger.store.known().notes
+        before = ledger.store.known()
+        if before.view.run is None and before.unclaimed is None and before.problem is None:
+            raise LedgerMissing(f"there is no state file here to adopt ({ledger.root})")
         lsn = ledger.store.transition(Move(what="adopt", force=args.force))
         known = ledger.store.known()
-    return _told(args, lsn, known, notes)
+    return _told(args, lsn, known, before.notes)
 
 
 def _make(args: Any, move: Move) -> int:

@@ -13,7 +13,7 @@ from runledger.cli.command import Command
 from runledger.cli.output import document, note, result
 from runledger.errors import LedgerMissing
 from runledger.local.files import Files, find_root
-from runledger.local.journal import Behind, Journal, segments
+from runledger.local.journal import Behind, Journal
 from runledger.local.known import records
 from runledger.record import Record
 from runledger.text import escape
@@ -106,12 +106,13 @@ def _followed(root: str) -> Iterator[Record | Damage | None]:
 
 
 def _of(journal: Journal, last: int) -> Iterator[Record | Damage | None]:
-    firsts = segments(journal.directory)
-    start = max(last, firsts[0] - 1) if firsts else last
-    if 0 < last < start:
-        note(f"LSN {last + 1} to {start} were folded by a compaction before they could be told here")
-    for items in journal.load(start, 0):
-        yield from items
+    for items in journal.load(last, 0, kept=True):
+        for item in items:
+            first = item.first if isinstance(item, Damage) else item.lsn
+            if 0 < last < first - 1:
+                note(f"LSN {last + 1} to {first - 1} were folded by a compaction before they could be told here")
+            last = first
+            yield item
     while journal.file is not None:
         yield from journal.read_on()
         if not journal.clean:
