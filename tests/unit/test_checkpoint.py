@@ -32,7 +32,7 @@ def full_view() -> View:
         attempt=2,
         started=AT,
         owner="o-1",
-        marks=[MarkView(at=AT, label="pushed", data=Raw(b'{"sha":1.50}'))],
+        marks=(MarkView(at=AT, label="pushed", data=Raw(b'{"sha":1.50}')),),
         saved=Saved(state=Raw(b"[1]"), typed=True),
         over=True,
         failure=Failure("OSError", "no"),
@@ -66,6 +66,7 @@ def full_view() -> View:
         keys={Identity("r-1", "publish", "ü\x1b"): 5, Identity("", "pay", "k"): 6},
         owners={"o-1": owner},
         damage=[Damage("f", 1, 2, 3, "bad", 1, [("n", None)])],
+        news=8,
         deaths=1,
         torn=1,
     )

@@ -120,7 +120,7 @@ class TestOutcomes:
     def test_they_come_back_as_they_were(self, history: History) -> None:
         """Committed, aborted, with a result, marks and any text: nothing of an outcome is lost."""
         batch = [
-            outcome(1, result=Raw(b'{"n":1.50}'), typed=True, marks=[MarkView(AT, "pushed", Raw(b"[1]"))]),
+            outcome(1, result=Raw(b'{"n":1.50}'), typed=True, marks=(MarkView(AT, "pushed", Raw(b"[1]")),)),
             outcome(2, status="aborted", attempt=3, reason="no \x1b ü"),
             outcome(3, scope="ledger", unstored="too large"),
         ]
