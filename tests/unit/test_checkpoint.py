@@ -65,7 +65,7 @@ def full_view() -> View:
         settled={Identity("r-1", "done", "k"): settled},
         keys={Identity("r-1", "publish", "ü\x1b"): 5, Identity("", "pay", "k"): 6},
         owners={"o-1": owner},
-        damage=[Damage("f", 1, 2, 3, "bad", 1, [("n", None)])],
+        damage=[Damage("f", 1, 2, 3, "bad", 1, [("run", "n", None)])],
         news=8,
         deaths=1,
         torn=1,
