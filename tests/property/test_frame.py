@@ -34,6 +34,7 @@ def values(annotation: str) -> st.SearchStrategy[Any]:
         "int | None": st.none() | NUMBER,
         "str | None": st.none() | TEXT,
         "list[str]": st.lists(TEXT, max_size=3),
+        "tuple[str, ...]": st.lists(TEXT, max_size=3).map(tuple),
         "Raw": st.just(r.NOTHING) | JSON.map(lambda value: Raw(msgspec.json.encode(value))),
         "Failure": st.builds(r.Failure, type=TEXT, message=TEXT),
     }
