@@ -31,6 +31,13 @@ def test_the_line_that_cannot_repeat(runledger: Terminal) -> None:
     assert "already committed" in again.err
 
 
+def test_names_that_look_like_options(runledger: Terminal) -> None:
+    """After ``--`` nothing is an option, and an option's own value is joined to it by ``=``."""
+    token = runledger("begin", "--key=-k", "--", "-n").text.strip()
+    assert runledger("commit", token).code == 0
+    assert runledger("show", "--json", "--", "-n", "-k").json["status"] == "committed"
+
+
 def test_a_result_is_kept(runledger: Terminal) -> None:
     """One JSON value, from the command line or from standard input."""
     runledger("commit", begun(runledger), "--result", ' {"url": "https://x", "n": 1.50} ')

@@ -97,7 +97,9 @@ def parse(words: list[str], *, as_json: bool) -> tuple[Command, argparse.Namespa
     for word in own:
         if not word.isascii() and word.encode("utf-8", "replace") != word.encode("utf-8", "surrogatepass"):
             parser.error(f"{word!r} is no UTF-8")
-    parsed = parser.parse_intermixed_args(own, argparse.Namespace(json=as_json))
+    # Options may stand between optional words, as in `resolve NAME --lsn N KEY`; argparse cannot do that and ``--``.
+    read = parser.parse_args if "--" in own else parser.parse_intermixed_args
+    parsed = read(own, argparse.Namespace(json=as_json))
     if command.takes_command:
         if not handed:
             parser.error("the command to run is missing: it comes after --")
