@@ -61,12 +61,13 @@ def build_parser() -> Parser:
                 dest="second_word", metavar="begin|complete", required=True
             )
         home = sprints if second else group
-        said = command.help[0].upper() + command.help[1:] + "."
-        child = home.add_parser(
-            second or word, help=command.help, description=f"{said} {command.more or ''}".strip()
-        )
+        child = home.add_parser(second or word, help=command.help, description=_about(command))
         _fill(child, command)
     return parser
+
+
+def _about(command: Command) -> str:
+    return f"{command.help[0].upper()}{command.help[1:]}. {command.more or ''}".strip()
 
 
 def _fill(parser: argparse.ArgumentParser, command: Command) -> None:
@@ -88,7 +89,7 @@ def parse(words: list[str], *, as_json: bool) -> tuple[Command, argparse.Namespa
     if name is None:
         return _no_command(words, as_json=as_json)
     command = command_of(name)
-    parser = Parser(prog=f"runledger {name}", description=command.more or command.help)
+    parser = Parser(prog=f"runledger {name}", description=_about(command))
     _fill(parser, command)
     own, handed = words[len(name.split()) :], None
     if command.takes_command and "--" in own:
@@ -97,7 +98,7 @@ def parse(words: list[str], *, as_json: bool) -> tuple[Command, argparse.Namespa
     for word in own:
         if not word.isascii() and word.encode("utf-8", "replace") != word.encode("utf-8", "surrogatepass"):
             parser.error(f"{word!r} is no UTF-8")
-    # Options may stand between optional words, as in `resolve NAME --lsn N KEY`; argparse cannot do that and ``--``.
+    # Options between optional words, as in `resolve NAME --lsn N KEY`: argparse can do that, or ``--``.
     read = parser.parse_args if "--" in own else parser.parse_intermixed_args
     parsed = read(own, argparse.Namespace(json=as_json))
     if command.takes_command:

@@ -110,9 +110,7 @@ def _of(journal: Journal, last: int) -> Iterator[Record | Damage | None]:
         for item in items:
             first = item.first if isinstance(item, Damage) else item.lsn
             if 0 < last < first - 1:
-                note(
-                    f"LSN {last + 1} to {first - 1} were folded by a compaction before they could be told here"
-                )
+                note(f"LSN {last + 1} to {first - 1} were folded by a compaction before they could be told")
             last = item.last if isinstance(item, Damage) else first
             yield item
     while journal.file is not None:
