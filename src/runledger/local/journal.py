@@ -85,8 +85,8 @@ class Journal:
 
     # --- reading ------------------------------------------------------------------------------------------------
 
-    def load(self, lsn: int, steps: int) -> Iterator[list[Record | Damage]]:
-        """Everything after the record ``lsn``, and with it the position at the tail.
+    def load(self, lsn: int, steps: int, *, kept: bool = False) -> Iterator[list[Record | Damage]]:
+        """Everything after the record ``lsn``, and with it the position at the tail; ``kept``: of what is still kept.
 
         Raises:
             Behind: a segment went away meanwhile.
@@ -99,7 +99,9 @@ class Journal:
         if not firsts:
             return
         walk = Walk(lsn, steps)
-        if firsts[0] > lsn + 1:
+        if firsts[0] > lsn + 1 and kept:
+            walk.lsn, walk.steps = firsts[0] - 1, self._steps_before(firsts[0])
+        elif firsts[0] > lsn + 1:
             yield self._missing(walk, firsts[0])
         for i, first in enumerate(firsts):
             found = open_segment(

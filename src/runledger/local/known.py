@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from runledger.errors import LedgerCorrupt
 from runledger.fold import advance
 from runledger.local.directory import Directory
 from runledger.local.files import Files
-from runledger.local.journal import Journal, segments
+from runledger.local.journal import Behind, Journal
 from runledger.local.owner import fate
 from runledger.local.reader import Reader
 from runledger.local.standing import fate_of
@@ -38,19 +39,45 @@ def known(reader: Reader, me: str, active: set[int]) -> Known:
     """What ``reader`` knows now, seen by the owner ``me``; an edit of the state file that no record tells of yet counts."""
     reader.refresh()
     torn = _torn(reader)
-    view = _copy(reader.view)
+    view = _with_state_file(reader)
     problem, unclaimed, shown = None, None, 0
     snapshot = reader.snapshot
     if snapshot is not None:
-        snapshot.forget()
-        for observed in snapshot.look(view, keep=False):
-            advance(view, observed)
-        snapshot.forget()
         problem, unclaimed, shown = snapshot.problem, snapshot.unclaimed, snapshot.lsn
     owners = reader.files.owners
     fates = {step.lsn: fate_of(step, owners, me, active) for step in view.open.values()}
     notes = list(unclaimed.notes) if unclaimed is not None else []
     return Known(view, fates, _living(view, owners, me), torn, problem, notes, shown, unclaimed)
+
+
+def _with_state_file(reader: Reader) -> View:
+    """The view with what others wrote into the state file.
+
+    A file that seems to be theirs, or ahead of the journal, may only be newer than what was read of the journal:
+    that is read on first.
+
+    Raises:
+        LedgerCorrupt: it is ahead of the journal.
+    """
+    while True:
+        view, snapshot = _copy(reader.view), reader.snapshot
+        if snapshot is None:
+            return view
+        snapshot.forget()
+        try:
+            edits, ahead = snapshot.look(view, keep=False), None
+        except LedgerCorrupt as error:
+            edits, ahead = [], error
+        snapshot.forget()
+        if ahead is not None or edits or snapshot.problem is not None:
+            reader.refresh()
+            if reader.view.lsn > view.lsn:
+                continue
+        if ahead is not None:
+            raise ahead
+        for observed in edits:
+            advance(view, observed)
+        return view
 
 
 def _living(view: View, owners: Directory | None, me: str) -> tuple[Owner, Fate] | None:
@@ -95,19 +122,20 @@ def _torn(reader: Reader) -> dict[str, object] | None:
 def records(root: str, after: int) -> Iterator[Record | Damage]:
     """The records after an LSN that no compaction has dropped, streamed; damage comes in its place."""
     files = Files(root)
-    files.find()
-    if files.ledger is None:
-        return
-    journal = Journal(files.ledger, "", write=False)
     try:
-        yield from _items(files.ledger, journal, after)
+        files.find()
+        while files.ledger is not None:
+            journal = Journal(files.ledger, "", write=False)
+            try:
+                for items in journal.load(after, 0, kept=True):
+                    for item in items:
+                        after = item.last if isinstance(item, Damage) else item.lsn
+                        yield item
+            except Behind:
+                continue
+            else:
+                return
+            finally:
+                journal.close()
     finally:
-        journal.close()
         files.close()
-
-
-def _items(ledger: Directory, journal: Journal, after: int) -> Iterator[Record | Damage]:
-    firsts = segments(ledger)
-    start = max(after, firsts[0] - 1) if firsts else after
-    for items in journal.load(start, 0):
-        yield from items

@@ -106,6 +106,9 @@ class Reader:
         for items in journal.load(view.lsn, view.steps):
             for item in items:
                 advance(view, item)
+        if view.damage and self._is_overtaken():
+            journal.close()
+            raise Behind
         if folded is not None and (journal.file is None or journal.lsn < self.base):
             raise LedgerCorrupt(
                 f"{self.files.ledger.path}: the journal ends at LSN {journal.lsn}, and the checkpoint covers {self.base}",
@@ -116,6 +119,11 @@ class Reader:
         self.journal = journal
         self._segment = journal.header.first if journal.header is not None else 0
         self.stale = False
+
+    def _is_overtaken(self) -> bool:
+        """Whether what seems lost was dropped by a compaction that came between the checkpoint and the segments."""
+        newer = self._checkpoint()
+        return newer is not None and newer.lsn > self.base
 
     def _checkpoint(self) -> View | None:
         """The checkpoint, or the copy of it in the history where it is missing or damaged."""
@@ -218,4 +226,5 @@ class Reader:
         if self._history is not None:
             self._history.close()
             self._history = None
+        self.files.close()
         self.stale = True

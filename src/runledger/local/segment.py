@@ -285,6 +285,8 @@ def read_tail(file: File, header: Header, start: int, walk: Walk) -> Iterator[Li
         if size_bad <= 0 or is_sealed_at(file, offset, seed):
             return
         proof = _proof(file, offset, size, seed, walk.lsn)
+        if proof is not None and (proof[0], proof[2]) == (walk.lsn, offset):
+            continue  # a writer has put the next record here meanwhile
         if proof is None and not (lines.bad is not None and lines.bad.whole):
             yield TornTail(offset, size_bad)
             return

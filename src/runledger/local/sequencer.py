@@ -260,15 +260,15 @@ class Sequencer:
     # --- the end ------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of everything; the owner's lock last."""
+        """Let go of everything; the owner's lock after what it stands for."""
         self.closed = True
         with self.io:
-            self.reader.close()
+            self.reader.close_journal()
             if self._append_lock is not None:
                 self._append_lock.close()
             if self._owner_lock is not None:
                 self._owner_lock.release()
-            self.files.close()
+            self.reader.close()
 
     def forget_after_fork(self) -> None:
         """In a forked child: this handle is the parent's. Its descriptors are closed, which frees no lock of it."""
