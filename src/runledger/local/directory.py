@@ -11,6 +11,7 @@ import errno as _errno
 import fcntl
 import os
 import stat as _stat
+import time
 from typing import NamedTuple
 
 from runledger.errors import DiskRefused, LockUnavailable
@@ -19,6 +20,8 @@ __all__ = ["Directory", "File", "Stat"]
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
+
+RENAME_PAUSES_S = (0.01, 0.03, 0.1, 0.3)
 
 
 class Stat(NamedTuple):
@@ -235,11 +238,21 @@ class Directory:
             raise refused("list", self.path, error) from error
 
     def rename(self, old: str, new: str) -> None:
-        """Replace ``new`` by ``old`` at once; durable after ``sync``."""
-        try:
-            os.rename(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
-        except OSError as error:
-            raise refused("rename", f"{self.path}/{old} to {new}", error) from error
+        """Replace ``new`` by ``old`` at once; durable after ``sync``.
+
+        On some systems a reader that has ``new`` open makes this fail for a moment: it is tried a few times.
+        """
+        for pause in (*RENAME_PAUSES_S, None):
+            try:
+                os.replace(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+            except PermissionError as error:
+                if pause is None:
+                    raise refused("rename", f"{self.path}/{old} to {new}", error) from error
+                time.sleep(pause)
+            except OSError as error:
+                raise refused("rename", f"{self.path}/{old} to {new}", error) from error
+            else:
+                return
 
     def unlink(self, name: str) -> None:
         """Remove a name; one that is gone already is no error."""

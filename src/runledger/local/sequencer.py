@@ -18,7 +18,7 @@ from runledger.local.directory import File
 from runledger.local.files import Files
 from runledger.local.group_commit import Ticket
 from runledger.local.layout import APPEND_LOCK
-from runledger.local.owner import OwnerLock
+from runledger.local.owner import FIRST_LOCK_S, OwnerLock
 from runledger.local.reader import Reader
 from runledger.local.transaction import LocalTransaction
 from runledger.log import event
@@ -223,7 +223,8 @@ class Sequencer:
             self.check_usable()
             self.files.make()
             assert self.files.owners is not None
-            self._owner_lock = OwnerLock.take(self.files.owners, self.tx.owner)
+            seconds = min(FIRST_LOCK_S, self.options.lock_timeout)
+            self._owner_lock = OwnerLock.take(self.files.owners, self.tx.owner, seconds=seconds)
             self.reader.for_writing()
 
     def _take_append_lock(self) -> File:

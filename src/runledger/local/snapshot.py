@@ -51,7 +51,7 @@ class Snapshot:
         self.lsn = 0
         self.missing = True
         self._seen: Stat | None = None
-        self._data = b""
+        self._data: bytes | None = None
         self._racy = False
 
     # --- what others did ----------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ class Snapshot:
         self._racy = stat is not None and abs(time.time_ns() - stat.mtime_ns) < RACY_NS
         self.missing = data is None
         if data is None:
-            self.text, self.problem, self.unclaimed, self._data = None, None, None, b""
+            self.text, self.problem, self.unclaimed, self._data = None, None, None, None
             return []
         if data == self._data:
             return []
@@ -87,7 +87,7 @@ class Snapshot:
 
     def fingerprint(self) -> str | None:
         """The crc32 of the file as it was last seen, None where there is none."""
-        return None if self.missing else f"{crc32(self._data):08x}"
+        return None if self._data is None else f"{crc32(self._data):08x}"
 
     def claimed(self) -> None:
         """The file as it lies there belongs to a run of this journal from now on."""
@@ -95,16 +95,17 @@ class Snapshot:
 
     def forget(self) -> None:
         """Look at the file afresh next time: the view was replaced, or the run has changed hands."""
-        self._seen, self._data = None, b""
+        self._seen, self._data = None, None
 
     def read(self) -> bytes | None:
-        """The file as it is; None where it is missing, empty where it is too large to be one."""
+        """The file as it is, None where it is missing; of one that is too large only as much as shows that."""
+        file = self.directory.open(STATE)
+        if file is None:
+            return None
         try:
-            return self.directory.read(STATE, LARGEST)
-        except DiskRefused as error:
-            if "larger than" not in str(error):
-                raise
-            return b""
+            return file.pread(LARGEST + 1, 0)
+        finally:
+            file.close()
 
     def _unclaimed(self, data: bytes) -> None:
         """A file that no journal speaks for: what it says binds, and it is not ours to change until it is adopted."""
@@ -182,13 +183,10 @@ class Snapshot:
             except DiskRefused:
                 pass
         name = f"{prefix}{last + 1}"
-        file = self.directory.open(name, write=True, create=True, exclusive=True)
-        assert file is not None
-        try:
-            file.pwrite(data, 0)
-            file.sync()
-        finally:
-            file.close()
+        if len(data) > LARGEST:
+            self.directory.link(STATE, name)
+        else:
+            self._write_new(name, data, None)
         self.directory.sync()
         return name, True
 
@@ -201,7 +199,7 @@ class Snapshot:
 
     def is_behind(self, view: View) -> bool:
         """Whether the file does not show the second of the last activity."""
-        return view.run is not None and to_second(view.run.last_activity).encode() not in self._data
+        return view.run is not None and to_second(view.run.last_activity).encode() not in (self._data or b"")
 
     def prepare(self, view: View, in_doubt: list[dict[str, object]]) -> tuple[str, bytes] | None:
         """The next version under a temporary name, synced; None where nothing changed or the file is not ours."""
@@ -235,7 +233,7 @@ class Snapshot:
             self.directory.unlink(name)
             return False
         try:
-            self._rename(name)
+            self.directory.rename(name, STATE)
         except BaseException:
             self.directory.unlink(name)
             raise
@@ -243,19 +241,6 @@ class Snapshot:
         self._data, self._racy, self.missing = data, True, False
         self.lsn = max(self.lsn, lsn)
         return True
-
-    def _rename(self, name: str) -> None:
-        """A reader that holds the file open may make a rename fail for a moment on some systems."""
-        for pause in (0.01, 0.03, 0.1, 0.3):
-            try:
-                self.directory.rename(name, STATE)
-            except DiskRefused as error:
-                if not isinstance(error.__cause__, PermissionError):
-                    raise
-                time.sleep(pause)
-            else:
-                return
-        self.directory.rename(name, STATE)
 
 
 def _lsn_of(data: bytes) -> int:
