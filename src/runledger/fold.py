@@ -15,7 +15,18 @@ from runledger import record as r
 from runledger.losses import identified, looked_at, lost
 from runledger.run_state import HALTED, JACKED_OUT, RUNNING
 from runledger.state_reading import apply_reading, read
-from runledger.view import Damage, MarkView, OpenStep, Owner, Run, Saved, Settled, SprintView, View, identity_of
+from runledger.view import (
+    Damage,
+    MarkView,
+    OpenStep,
+    Owner,
+    Run,
+    Saved,
+    Settled,
+    SprintView,
+    View,
+    identity_of,
+)
 
 __all__ = ["MARKS_KEPT", "advance", "fold", "identity_of"]
 
@@ -257,6 +268,7 @@ def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: 
             unstored=getattr(x, "unstored", None),
             reason=getattr(x, "reason", None),
             resolved=type(x) is r.Resolved,
+            nonce=step.nonce if step is not None else None,
             code=step.code if step is not None else None,
             marks=step.marks if step is not None else (),
         )

@@ -7,6 +7,7 @@ from typing import Any
 from runledger.doubt import report_of, resolve_lines, shown
 from runledger.errors import ResultNotStored, StepCommitted, StepInDoubt, StepInFlight
 from runledger.store import Doubtful, InFlight
+from runledger.text import escape
 from runledger.view import Settled
 
 __all__ = ["committed", "in_doubt", "in_flight", "not_stored"]
@@ -30,7 +31,9 @@ def in_doubt(verdict: Doubtful) -> StepInDoubt:
     report = report_of(step, fate)
     lines = resolve_lines(report)
     mark = f"; last mark: {shown(step.marks[-1].label, None)}" if step.marks else ""
-    failed = f"; it ended with {shown(step.failure.type, step.failure.message)}" if step.failure else ""
+    failed = (
+        f"; it ended with {escape(step.failure.type)}: {escape(step.failure.message)}" if step.failure else ""
+    )
     return StepInDoubt(
         f"{shown(step.name, step.key)} was started {step.started} (LSN {step.lsn}, attempt {step.attempt}) and never "
         f"committed: {fate.how}{failed}{mark}. It may or may not have happened.",

@@ -141,6 +141,7 @@ class Settled(msgspec.Struct, omit_defaults=True, gc=False):
     unstored: str | None = None
     reason: str | None = None
     resolved: bool = False
+    nonce: str | None = None
     code: str | None = None
     marks: tuple[MarkView, ...] = ()
 

@@ -115,7 +115,7 @@ def test_the_notes_of_an_adoption(runledger: Terminal) -> None:
     assert any("READY_FOR_HITL" in note for note in said["notes"])
 
 
-@pytest.mark.parametrize("text", ["{", '{"state": "running"}', "[]"])
+@pytest.mark.parametrize("text", ["", "{", '{"state": "running"}', "[]"])
 def test_a_state_file_that_cannot_be_used(runledger: Terminal, text: str) -> None:
     """INVALID, 78: no action, loud."""
     (runledger.at / ".run").mkdir()

@@ -63,7 +63,12 @@ def _already(view: View, s: Settle) -> int | None:
     """The LSN of the same outcome, where it was recorded before an interrupted call could say so."""
     wanted = {Happened: "committed", Aborted: "aborted"}.get(type(s.outcome))
     for settled in view.settled.values():
-        if settled.of == s.lsn and settled.status == wanted and not settled.resolved:
+        if (
+            settled.of == s.lsn
+            and settled.status == wanted
+            and s.nonce == settled.nonce
+            and not settled.resolved
+        ):
             return settled.lsn
     return None
 

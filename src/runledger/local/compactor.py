@@ -80,6 +80,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
             journal.append()
             journal.roll()
         upto = before if idle else view.lsn
+        _remove_leftovers(ledger)
         settled = list(view.settled.items())
         encoded = checkpoint.encode(view)
     if idle:
@@ -99,6 +100,13 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     state_keeper.write()
     event("info", "compaction.done", upto=upto, steps=len(settled), segments=dropped)
     return {"folded": len(settled), "upto": upto, "segments": dropped}
+
+
+def _remove_leftovers(ledger: Directory) -> None:
+    """Under the append lock, which every roll holds: segments that never got their name."""
+    for name in ledger.names():
+        if name.endswith(".tmp") and ".jsonl." in name:
+            ledger.unlink(name)
 
 
 def _history(reader: Reader, path: str) -> History:

@@ -254,6 +254,13 @@ class Directory:
             else:
                 return
 
+    def link(self, name: str, new: str) -> None:
+        """A second name for a file's content, which must be free."""
+        try:
+            os.link(name, new, src_dir_fd=self.fd, dst_dir_fd=self.fd, follow_symlinks=False)
+        except OSError as error:
+            raise refused("link", f"{self.path}/{name} to {new}", error) from error
+
     def unlink(self, name: str) -> None:
         """Remove a name; one that is gone already is no error."""
         try:

@@ -210,7 +210,10 @@ class Sequencer:
         if snapshot is not None:
             snapshot.look(self.reader.view, keep=False)
         for ticket in batch:
-            if ticket.request.what != "adopt":
+            if ticket.request.what == "adopt":
+                if snapshot is None or snapshot.missing:
+                    raise LedgerMissing("there is no state file here to adopt")
+            else:
                 if snapshot is not None and snapshot.problem is not None:
                     raise snapshot.problem
                 raise LedgerMissing(f"there is no run here to {ticket.request.what}")

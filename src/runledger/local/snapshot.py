@@ -33,6 +33,9 @@ __all__ = ["Snapshot"]
 RACY_NS = 20_000_000
 """File times tick in steps of some milliseconds: a file younger than this may change again without its stamp moving."""
 
+LEFTOVER_NS = 10_000_000_000
+"""A temporary file this old has no writer any more."""
+
 NEW_MODE = 0o644
 """The state file has readers of its own: an existing one keeps its mode, a new one is as open as the umask lets it."""
 
@@ -53,6 +56,7 @@ class Snapshot:
         self._seen: Stat | None = None
         self._data: bytes | None = None
         self._racy = False
+        self._cleared = False
 
     # --- what others did ----------------------------------------------------------------------------------------
 
@@ -209,11 +213,15 @@ class Snapshot:
         if text is None or text.encode() == self._data:
             return None
         data = text.encode()
+        self._remove_leftovers()
         name = f".{STATE}.{os.getpid()}.{os.urandom(6).hex()}.tmp"
-        seen = self._seen
-        file = self.directory.open(
-            name, write=True, create=True, exclusive=True, mode=seen.mode if seen else NEW_MODE
-        )
+        self._write_new(name, data, self._seen)
+        return name, data
+
+    def _write_new(self, name: str, data: bytes, like: Stat | None) -> None:
+        """A new file, whole and synced, or none."""
+        mode = like.mode if like is not None else NEW_MODE
+        file = self.directory.open(name, write=True, create=True, exclusive=True, mode=mode)
         assert file is not None
         try:
             file.pwrite(data, 0)
@@ -223,7 +231,17 @@ class Snapshot:
             raise
         finally:
             file.close()
-        return name, data
+
+    def _remove_leftovers(self) -> None:
+        """Once: temporary files of writers that were killed. A live one is done with its own in far less time."""
+        if self._cleared:
+            return
+        self._cleared = True
+        for name in self.directory.names():
+            if name.startswith(f".{STATE}.") and name.endswith(".tmp"):
+                stat = self.directory.stat(name)
+                if stat is not None and abs(time.time_ns() - stat.mtime_ns) > LEFTOVER_NS:
+                    self.directory.unlink(name)
 
     def replace(self, prepared: tuple[str, bytes], lsn: int) -> bool:
         """Under the append lock: put the prepared version in place unless the file changed since ``look``; durable
