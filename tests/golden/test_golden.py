@@ -5,6 +5,7 @@ The folder is frozen. What it holds is said by hand in ``expected_v1``, not by t
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -357,3 +358,46 @@ def test_the_future_is_refused_and_loses_nothing(root: Path, spoil: Callable[[Pa
     for extra in (".run/ledger/.gitignore", ".run/ledger/lock"):
         after.pop(extra, None)
     assert after == before
+
+
+# --- the page -----------------------------------------------------------------------------------------
+
+PAGE = (Path(__file__).parents[2] / "docs/reference/format-v1.md").read_text("utf-8")
+
+
+def test_worked_example_is_in_the_golden_bytes() -> None:
+    """Each line that the reference shows is a line of the file that it names."""
+    shown = [line.encode() for line in PAGE.splitlines() if line.startswith('{"t":"')]
+    assert len(shown) >= 5
+    assert [line for line in shown if line not in lines(segments()[0])] == []
+
+
+def test_hex_dump_is_of_the_golden_bytes() -> None:
+    """Offsets and bytes, as a person would look them up."""
+    data = segments()[0].read_bytes()
+    rows = re.findall(r"^([0-9a-f]{8})  ([0-9a-f ]{2,49}?) +\|", PAGE, re.MULTILINE)
+    assert len(rows) == 3
+    for offset, text in rows:
+        want = bytes.fromhex(text)
+        assert data[int(offset, 16) :][: len(want)] == want
+
+
+def test_reference_names_every_kind_and_every_member() -> None:
+    """A member that joins a kind needs a word on the page."""
+    from runledger.record import RECORDS as KINDS
+
+    rows = dict(re.findall(r"^\| `(\w+)` \|([^|]*)\|", PAGE, re.MULTILINE))
+    common = {"lsn", "at", "run", "owner", "durable", "steps", "crc"}
+    for tag, kind in KINDS.items():
+        members = set(kind.__struct_fields__) - common
+        assert set(re.findall(r"`(\w+)`", rows[tag])) >= members, tag
+    for kind in (frame.Header, frame.Seal):
+        assert all(f"| `{name}` |" in PAGE for name in kind.__struct_fields__)
+
+
+def test_reference_names_every_tag() -> None:
+    """The tags of typed values too."""
+    from runledger.values import leaves, packing, unpacking
+
+    tags = {*leaves.READERS, *packing.SEQUENCES.values(), *packing.PAIRS.values(), *unpacking._CLASSES}
+    assert [tag for tag in sorted({*tags, "$deque", "$enum"}) if f"`{tag}`" not in PAGE] == []
