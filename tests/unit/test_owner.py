@@ -211,8 +211,8 @@ class TestOwnerLock:
             lock = OwnerLock.take(owners, "o-1")
             child = os.fork()
             if child == 0:
+                os.write(write, b"%d" % os.getpid())
                 signal.pause()
-            os.write(write, b"%d" % child)
             os._exit(0 if lock.held else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
         child = int(os.read(read, 32))

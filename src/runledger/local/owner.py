@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import time
 from typing import NamedTuple
 from weakref import WeakSet
 
@@ -24,6 +25,7 @@ FIRST_LOCK_S = 10.0
 """How long the first lock in a directory may take: on a mount without a lock service it may never return."""
 
 _TRIES = 100
+_PAUSE_S = 0.0005
 _HINT = "Keep .run/ on a local file system with working flock()."
 
 
@@ -64,9 +66,11 @@ class OwnerLock:
             assert file is not None  # noqa: S101 - it was created
             lock = cls(owners, owner_id, file)
             try:
-                held = _lock_in_time(owners, file, seconds=seconds)
-                # Between its creation and its lock somebody may have taken the file for a leftover.
-                if held and _is_named(owners, owner_id, file):
+                # Between its creation and its lock somebody may ask for the file, or take it for a leftover. Until
+                # he has let go and, perhaps, removed its name, that name must not come to mean a new file.
+                while not _lock_in_time(owners, file, seconds=seconds):
+                    time.sleep(_PAUSE_S)
+                if _is_named(owners, owner_id, file):
                     _refuse_empty_promise(owners, owner_id)
                     return lock
             except BaseException:
