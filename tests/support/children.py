@@ -157,7 +157,7 @@ def ran(
     """Run a program to its end, which must be ``code``; None takes any."""
     with Child(program, root, *arguments, env=env, wrap=wrap) as child:
         ended = child.end()
-    assert code is None or ended.code == code, ended
+    assert code is None or ended.code == code, f"code {ended.code}, said {ended.lines[-5:]}\n{ended.err}"
     return ended
 
 

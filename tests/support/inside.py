@@ -19,6 +19,7 @@ __all__ = [  # noqa: PLE0604 - the package lists its names at run time
     "happen",
     "os",
     "root",
+    "runledger",
     "say",
     "sys",
     "time",
