@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Raw
 
 from runledger import record as r
-from runledger.losses import identified, looked_at, lost
+from runledger.losses import begun, identified, looked_at, lost
 from runledger.run_state import HALTED, JACKED_OUT, RUNNING
 from runledger.state_reading import apply_reading, read
 from runledger.view import (
@@ -50,6 +50,8 @@ def advance(view: View, item: r.Record | Damage) -> None:
     view.lsn = item.lsn
     view.at = item.at
     view.steps = item.steps
+    if view.damage and type(item) in _OF_THE_RUN:
+        begun(view, item.run)
     before = view.run.state if view.run is not None else None
     _FOLDS[type(item)](view, item)
     if type(item) not in _COMINGS_AND_GOINGS:
@@ -57,8 +59,10 @@ def advance(view: View, item: r.Record | Damage) -> None:
     run = view.run
     if run is None:
         return
-    if run.state != before:
+    if run.state != before or (run.unsure and type(item) in _TELLING):
         run.moved = item.lsn
+    if not run.known and type(item) in _ONLY_RUNNING:
+        run.state, run.moved = RUNNING, item.lsn
     if run.state == RUNNING and type(item) in _ACTIONS:
         run.last_activity = item.at
 
@@ -123,6 +127,7 @@ def _observed(view: View, x: r.Observed) -> None:
         run.failed_at = run.failed_at or x.at
         run.failure_sprint = run.failure_sprint or run.current
         run.reason = run.reason or "halted by hand in the state file"
+    run.unsure = 0
     view.run = run
 
 
@@ -329,3 +334,10 @@ _FOLDS: dict[type, Callable[[View, Any], None]] = {
 
 _COMINGS_AND_GOINGS = frozenset({r.Opened, r.Closed, r.Lost, r.Compacted})
 _ACTIONS = frozenset(_FOLDS) - _COMINGS_AND_GOINGS - {r.Observed, r.Torn}
+
+_ONLY_RUNNING = frozenset({r.Intent, r.Sprint, r.Heartbeat})
+"""What only a run that is RUNNING lets anybody record."""
+
+_TELLING = frozenset({r.Halted, r.Resumed, r.Finished, r.Abandoned})
+_OF_THE_RUN = _ONLY_RUNNING | _TELLING | {r.Observed}
+"""What is recorded of the current run alone; outcomes may be of an earlier one."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from runledger.view import Damage, OpenStep, View, identity_of
+from runledger.view import Damage, OpenStep, Run, View, identity_of
 
-__all__ = ["identified", "looked_at", "lost"]
+__all__ = ["begun", "identified", "looked_at", "lost"]
 
 
 def lost(view: View, x: Damage) -> None:
@@ -17,6 +17,8 @@ def lost(view: View, x: Damage) -> None:
     view.lsn = x.last
     view.steps += x.intents
     view.damage.append(x)
+    if x.moves and view.run is not None:
+        view.run.unsure = x.last
     run = view.run.id if view.run is not None else ""
     for lsn, (scope, name, key) in zip(range(x.first, x.last + 1), x.salvaged, strict=False):
         identity = identity_of(scope, run, name, key)
@@ -41,6 +43,13 @@ def lost(view: View, x: Damage) -> None:
             view.keys[identity] = lsn
 
 
+def begun(view: View, run: str) -> None:
+    """A record tells of a run whose beginning is among the lost: the keys of its steps are that run's, so it goes on
+    under its id, and what else there is to know of it the state file tells."""
+    if run and (view.run is None or view.run.id != run):
+        view.run = Run(id=run, plan_id="", unsure=view.damage[-1].last)
+
+
 def identified(view: View, lsn: int) -> None:
     """A good record tells of which step the lost intent ``lsn`` was."""
     view.damage = [
@@ -50,6 +59,9 @@ def identified(view: View, lsn: int) -> None:
 
 def looked_at(view: View, lsn: int, *, named: bool) -> None:
     """Somebody looked: at one step that was lost (``named``), or at everything that was."""
+    run = view.run
+    if run is not None and not named and any(d.first <= lsn <= d.last >= run.unsure for d in view.damage):
+        run.unsure = 0
     view.damage = [
         d for d in view.damage if not d.first <= lsn <= d.last or (named and d.sure < d.intents)
     ]

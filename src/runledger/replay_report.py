@@ -94,7 +94,8 @@ def state_of(known: Known) -> str:
 
     problem = known.problem
     if problem is None:
-        return known.view.run.state if known.view.run is not None else ABSENT
+        run = known.view.run
+        return ABSENT if run is None else run.state if run.known else INVALID
     if isinstance(problem, AdoptionRequired):
         return RUNNING
     if isinstance(problem, RunHalted):

@@ -232,11 +232,11 @@ def observe(view: View, data: bytes, written_lsn: int, *, moved_lsn: int = 0) ->
         return Edit("unreadable", None, error.reason)
     claim = reading.ledger
     if claim is not None and verifies(reading.document, view.ledger) and data == reading.document.encode():
-        return _of_ours(view, claim.lsn, written_lsn)
+        return _of_ours(view, reading, claim.lsn, written_lsn)
     run = view.run
     if run is None:
         return Edit("edit", reading.document, "it was written by somebody else")
-    if reading.plan_id and reading.plan_id != run.plan_id:
+    if reading.plan_id and run.plan_id and reading.plan_id != run.plan_id:
         return Edit(
             "other-plan", reading.document, f"its plan is {reading.plan_id!r}, the run's is {run.plan_id!r}"
         )
@@ -247,7 +247,7 @@ def observe(view: View, data: bytes, written_lsn: int, *, moved_lsn: int = 0) ->
     return Edit("edit", _forward(reading, run), "it was edited by somebody else, from an older version")
 
 
-def _of_ours(view: View, lsn: int, written_lsn: int) -> Edit | None:
+def _of_ours(view: View, reading: Reading, lsn: int, written_lsn: int) -> Edit | None:
     if lsn > view.lsn:
         raise LedgerCorrupt(
             f"The state file covers the journal up to LSN {lsn}, but the journal ends at {view.lsn}: "
@@ -266,6 +266,10 @@ def _of_ours(view: View, lsn: int, written_lsn: int) -> Edit | None:
         return Edit(
             "stale", None, f"an old version was put back: it is of LSN {lsn}, the last one of {written_lsn}"
         )
+    run = view.run
+    if run is not None and run.unsure and lsn >= run.unsure:
+        ignored = "a later record tells how the run went on" if lsn < run.moved else None
+        return Edit("edit", reading.document, "it tells of the run what records said that are lost", ignored)
     return None
 
 

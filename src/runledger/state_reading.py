@@ -139,8 +139,9 @@ def apply_reading(run: Run | None, reading: Reading, *, run_id: str, obey: bool 
     """
     if run is None:
         run = Run(id=run_id, plan_id=reading.plan_id or f"plan-{run_id}", last_activity=reading.last_activity)
+    plan_id = run.plan_id or reading.plan_id
     if not obey:
-        return msgspec.structs.replace(run, document=reading.document)
+        return msgspec.structs.replace(run, plan_id=plan_id, document=reading.document)
     sprints = [
         msgspec.structs.replace(one) for one in (run.sprints if reading.sprints is None else reading.sprints)
     ]
@@ -148,6 +149,7 @@ def apply_reading(run: Run | None, reading: Reading, *, run_id: str, obey: bool 
     sprint, reason, at = _why(run, reading)
     return msgspec.structs.replace(
         run,
+        plan_id=plan_id,
         branch=reading.branch or run.branch,
         state=reading.state,
         word=reading.word if reading.state == INVALID else None,

@@ -47,7 +47,8 @@ class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``intents`` is how many of them were intents, ``salvaged`` the identities (scope, name, key) legible in the bad
     bytes, ``sure`` of how many of the intents the identity is certain: two lines tell it, or a good one elsewhere. One
-    bad line alone is not believed that its key is the one that was written.
+    bad line alone is not believed that its key is the one that was written. ``moves`` is how many of the records may
+    have moved the run: all but those that legibly are of another kind.
     """
 
     file: str
@@ -58,6 +59,7 @@ class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
     intents: int = 0
     salvaged: list[tuple[str, str, str | None]] = []
     sure: int = 0
+    moves: int = 0
 
 
 class Owner(msgspec.Struct, omit_defaults=True, gc=False):
@@ -155,7 +157,8 @@ class SprintView(msgspec.Struct, omit_defaults=True, gc=False):
 class Run(msgspec.Struct, omit_defaults=True):
     """One run. ``state`` is one of the three words, or ``INVALID`` while the state file says a word that is none of
     them (``word`` is then what it says). ``document`` is the state file's text that foreign fields are kept from, ``moved`` the LSN of
-    the last record that changed ``state``."""
+    the last record that changed ``state``, ``unsure`` that of the last lost record that may have. A run whose beginning
+    is lost has no ``plan_id`` until its state file tells it."""
 
     id: str
     plan_id: str
@@ -179,6 +182,12 @@ class Run(msgspec.Struct, omit_defaults=True):
     last_commit: str | None = None
     moved: int = 0
     replaces: str | None = None
+    unsure: int = 0
+
+    @property
+    def known(self) -> bool:
+        """Whether ``state`` is what the last move left, and not what a lost one may have changed."""
+        return self.unsure <= self.moved
 
 
 class View(msgspec.Struct, omit_defaults=True):

@@ -16,7 +16,7 @@ from runledger.store import Claim, Claimed, Committed, Doubtful, InFlight, Move
 from runledger.text import escape
 from runledger.view import Identity, OpenStep, Run, View
 
-__all__ = ["claim", "refuse_unless_running"]
+__all__ = ["claim", "refuse_unless_known", "refuse_unless_running"]
 
 
 def admit(tx: Transaction) -> Run:
@@ -34,6 +34,7 @@ def admit(tx: Transaction) -> Run:
 
 def refuse_unless_running(run: Run) -> None:
     """Raise what a run that is not RUNNING answers to every step."""
+    refuse_unless_known(run)
     if run.state == RUNNING:
         return
     if run.state == HALTED:
@@ -46,6 +47,17 @@ def refuse_unless_running(run: Run) -> None:
         f"the state file says {escape(run.word or '')!s}, which is none of RUNNING, HALTED, JACKED_OUT",
         hint="Set its state right by hand, or: runledger abandon --reason TEXT",
     )
+
+
+def refuse_unless_known(run: Run) -> None:
+    """Records that are lost may have halted or ended the run, and nothing later tells that they did not."""
+    if not run.known:
+        raise RunStateInvalid(
+            f"LSN {run.unsure} is lost and may have halted or ended the run; no later record tells, and no state file",
+            hint="If it may go on, write its state file: "
+            '{"state": "RUNNING", "plan_id": "…"}. Or: runledger resolve --lsn '
+            f"{run.unsure} --not-happened --reason TEXT",
+        )
 
 
 def claim(tx: Transaction, c: Claim) -> Decision:

@@ -6,6 +6,7 @@ import os
 
 from runledger import record as r
 from runledger.decisions.base import Decision, Transaction
+from runledger.decisions.claims import refuse_unless_known
 from runledger.decisions.starting import check_sprint, start
 from runledger.errors import (
     AdoptionRequired,
@@ -38,6 +39,8 @@ def _run(tx: Transaction, what: str) -> Run:
         raise LedgerMissing(f"there is no run here to {what}")
     if tx.state_file.problem is not None and what != "abandon":
         raise tx.state_file.problem
+    if what not in ("halt", "abandon"):
+        refuse_unless_known(run)
     check(what, run.state, reason=run.reason, word=run.word)
     return run
 

@@ -162,6 +162,7 @@ class Journal:
             last=first - 1,
             reason="the segment is missing",
             intents=max(0, steps - walk.steps),
+            moves=first - 1 - walk.lsn,
         )
         walk.lsn, walk.steps = first - 1, steps
         return [found]

@@ -11,6 +11,7 @@ A valid record beyond a hole proves nothing by itself: syncs may persist a later
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -227,7 +228,8 @@ def _good_lines(file: File, offset: int, size: int, seed: int) -> Iterator[tuple
 
 
 def _damage(file: File, begin: int, end: int, walk: Walk, last: int, steps: int, reason: str) -> Damage:
-    salvaged = _salvage(file.pread(min(end - begin, CHUNK), begin))
+    data = file.pread(min(end - begin, CHUNK), begin)
+    salvaged = _salvage(data)
     found = Damage(
         file=file.path,
         offset=begin,
@@ -237,9 +239,22 @@ def _damage(file: File, begin: int, end: int, walk: Walk, last: int, steps: int,
         intents=max(0, steps - walk.steps),
         salvaged=list(salvaged),
         sure=sum(lines > 1 for lines in salvaged.values()),
+        moves=last - walk.lsn - len(_harmless(data, walk.lsn + 1, last)),
     )
     walk.lsn, walk.steps = last, max(steps, walk.steps)
     return found
+
+
+_HARMLESS = re.compile(
+    rb'^\{"t":"(?:opened|closed|lost|intent|mark|checkpoint|commit|abort|doubt|resolved|torn|compacted)",'
+    rb'"lsn":([0-9]{1,20}),',
+    re.MULTILINE,
+)
+
+
+def _harmless(data: bytes, first: int, last: int) -> set[int]:
+    """Which of the lost records legibly moved no run: one kind does not become another by an accident."""
+    return {lsn for lsn in map(int, _HARMLESS.findall(data)) if first <= lsn <= last}
 
 
 def _salvage(data: bytes) -> dict[tuple[str, str, str | None], int]:

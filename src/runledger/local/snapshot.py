@@ -206,8 +206,9 @@ class Snapshot:
         return view.run is not None and to_second(view.run.last_activity).encode() not in (self._data or b"")
 
     def prepare(self, view: View, in_doubt: list[dict[str, object]]) -> tuple[str, bytes] | None:
-        """The next version under a temporary name, synced; None where nothing changed or the file is not ours."""
-        if self.problem is not None or view.run is None or view.run.state == INVALID:
+        """The next version under a temporary name, synced; None where nothing changed, the file is not ours, or it may
+        know more of the run than we do."""
+        if self.problem is not None or view.run is None or view.run.state == INVALID or not view.run.known:
             return None
         text = render(view, in_doubt)
         if text is None or text.encode() == self._data:

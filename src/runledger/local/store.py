@@ -222,7 +222,7 @@ class LocalStore:
                 return None
             reader.refresh()
             run = reader.view.run
-            if run is None or run.id != view.run.id or run.state != RUNNING:
+            if run is None or run.id != view.run.id or run.state != RUNNING or not run.known:
                 return None
             return None if snapshot.problem is not None or snapshot.changed() else Committed(settled)
 

@@ -78,6 +78,7 @@ class LocalTransaction:
             if journal.torn is None:
                 for item in journal.examine():
                     advance(self.view, item)
+                self.state_file.forget()
             torn = journal.recover()
             if torn is not None:
                 event(
