@@ -1,7 +1,8 @@
 """runledger: a write-ahead ledger for autonomous agent runs.
 
 A step's intent is on the disk before its effect, its outcome after it, and a second attempt of a committed step is a
-no-op. After a crash, replay tells what was started and never committed, whether its owner is dead, and how to settle it.
+no-op. After a crash, replay tells what was started and never committed, whether its owner is dead, and how to
+settle it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from runledger.doubt import NOT_HAPPENED as NOT_HAPPENED
     from runledger.doubt import Happened as Happened
+    from runledger.doubt import NotHappened as NotHappened
     from runledger.doubt import StepReport as StepReport
     from runledger.errors import *  # noqa: F403  # the errors are listed once, there
     from runledger.ledger import KnownStep as KnownStep
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from runledger.step import AsyncStep as AsyncStep
     from runledger.step import DoubtfulStep as DoubtfulStep
     from runledger.step import Step as Step
-    from runledger.version import VERSION as __version__
+    from runledger.version import VERSION
+
+    __version__ = VERSION
 
 _HOMES = {
     "Ledger": "ledger",
@@ -34,6 +38,7 @@ _HOMES = {
     "StepReport": "doubt",
     "Happened": "doubt",
     "NOT_HAPPENED": "doubt",
+    "NotHappened": "doubt",
     "ReplayReport": "replay_report",
     "replay": "replay_report",
     "Status": "status",
@@ -73,7 +78,7 @@ _ERRORS = (
     "UsageError",
 )
 
-__all__ = [*_HOMES, *_ERRORS, "__version__"]
+__all__ = [*_HOMES, *_ERRORS, "__version__"]  # noqa: PLE0604  # the two tables are the list
 
 
 def __getattr__(name: str) -> Any:

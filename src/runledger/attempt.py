@@ -19,7 +19,19 @@ from runledger.log import event
 from runledger.outcome import failure_of, outcome_of, reason_of
 from runledger.refusals import in_doubt, in_flight
 from runledger.step import DoubtfulStep, Step, current
-from runledger.store import Aborted, Claim, Claimed, Committed, Doubtful, InFlight, Settle, Store, Uncertain, Verdict
+from runledger.store import (
+    Aborted,
+    Claim,
+    Claimed,
+    Committed,
+    Doubtful,
+    InFlight,
+    Settle,
+    Store,
+    Uncertain,
+    Verdict,
+)
+from runledger.store import Happened as ItHappened
 from runledger.view import Settled
 
 __all__ = ["Attempt", "Rules", "enter", "leave"]
@@ -120,6 +132,7 @@ class Attempt:
         step = self.step
         assert step is not None
         refusal: LedgerError | None = None
+        outcome: ItHappened | Aborted | Uncertain
         if error is None:
             outcome, refusal = outcome_of(result, shown(step.name, step.key))
         elif (isinstance(error, StepAborted) and error.__dict__.get("lsn") == step.lsn) or isinstance(
@@ -137,7 +150,7 @@ def enter(attempt: Attempt) -> Settled | None:
     try:
         while True:
             found = attempt.admit(store.claim(attempt.claim))
-            if type(found) is not Doubtful:
+            if not isinstance(found, Doubtful):
                 return found
             try:
                 answer = attempt.rules.probe(attempt.question(found))

@@ -19,9 +19,17 @@ __all__ = ["StepBlock"]
 
 
 class StepBlock:
-    """``ledger.step(...)``: a context manager for one block, sync or async; ``ledger.py`` makes a decorator of it too."""
+    """``ledger.step(...)``: a context manager for one block, sync or async; ``ledger.py`` makes a decorator of
+    it too."""
 
-    def __init__(self, store: Store, ledger_id: Callable[[], str], skips: Skips, make_claim: Callable[[], Claim], rules: Rules) -> None:
+    def __init__(
+        self,
+        store: Store,
+        ledger_id: Callable[[], str],
+        skips: Skips,
+        make_claim: Callable[[], Claim],
+        rules: Rules,
+    ) -> None:
         self._store = store
         self._ledger_id = ledger_id
         self._skips = skips

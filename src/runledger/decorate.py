@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from runledger.attempt import Attempt, Rules, enter, leave
 from runledger.errors import UsageError
 from runledger.keys import KeyRule, call_inputs, code_fingerprint
-from runledger.attempt import Attempt, Rules, enter, leave
 from runledger.outcome import result_of
 from runledger.store import Claim, Store
 

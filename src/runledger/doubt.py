@@ -91,9 +91,7 @@ class StepReport(msgspec.Struct, frozen=True):
 
 def mark_report(mark: MarkView) -> MarkReport:
     """A mark with its data decoded."""
-    return MarkReport(
-        mark.at, mark.label, msgspec.json.decode(mark.data) if len(memoryview(mark.data)) else None
-    )
+    return MarkReport(mark.at, mark.label, msgspec.json.decode(mark.data) if memoryview(mark.data) else None)
 
 
 def report_of(step: OpenStep, fate: Fate) -> StepReport:

@@ -47,6 +47,10 @@ class Reached:
             if hash((step.scope, step.name, step.key)) not in self._entered:
                 if len(not_reached) < MOST:
                     not_reached.append((step.name, step.key))
-            elif step.code is not None and self._code.get(step.name, step.code) != step.code and len(changed) < MOST:
+            elif (
+                step.code is not None
+                and self._code.get(step.name, step.code) != step.code
+                and len(changed) < MOST
+            ):
                 changed.append((step.name, step.key))
         return Drift(not_reached, changed)

@@ -251,7 +251,8 @@ class LedgerMissing(LedgerError):
 
 
 class RunStateInvalid(LedgerError):
-    """The state file says a word that is none of the three, or cannot be used; steps are refused until it is set right."""
+    """The state file says a word that is none of the three, or cannot be used; steps are refused until it is
+    set right."""
 
     slug = "run-state-invalid"
 

@@ -1,4 +1,5 @@
-"""The fold: what one more record does to a view. No clock, no file, no owner's fate: the same records give the same view.
+"""The fold: what one more record does to a view. No clock, no file, no owner's fate: the same records give the
+same view.
 
 ``advance`` works in place on a view that its caller owns; ``fold`` is the same on a copy.
 """
@@ -44,7 +45,7 @@ def fold(view: View, items: Iterable[r.Record | Damage]) -> View:
 
 def advance(view: View, item: r.Record | Damage) -> None:
     """Fold one record, or one stretch of damage, into ``view``."""
-    if type(item) is Damage:
+    if isinstance(item, Damage):
         lost(view, item)
         return
     view.lsn = item.lsn
@@ -163,7 +164,7 @@ def _halted(view: View, x: r.Halted) -> None:
         view.run.last_activity = x.at
 
 
-def _resumed(view: View, x: r.Resumed) -> None:
+def _resumed(view: View, _: r.Resumed) -> None:
     if view.run is not None:
         view.run.state, view.run.reason, view.run.word = RUNNING, None, None
         view.run.failure_sprint = view.run.failed_at = None
@@ -287,7 +288,7 @@ def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: 
 
 def _own(raw: Raw) -> Raw:
     """A payload that does not keep the block alive that it was read from; the absent one stays itself."""
-    return raw.copy() if len(memoryview(raw)) else r.NOTHING
+    return raw.copy() if memoryview(raw) else r.NOTHING
 
 
 def _doubt(view: View, x: r.Doubt) -> None:
@@ -300,7 +301,7 @@ def _doubt(view: View, x: r.Doubt) -> None:
 # --- the journal itself -----------------------------------------------------------------------------------------
 
 
-def _torn(view: View, x: r.Torn) -> None:
+def _torn(view: View, _: r.Torn) -> None:
     view.torn += 1
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from types import EllipsisType, TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from runledger import record
 from runledger.attempt import Rules
 from runledger.block import StepBlock
 from runledger.decorate import decorate
-from runledger.drift import Reached
 from runledger.doubt import Happened, NotHappened, OwnerReport, mark_report, report_of
+from runledger.drift import Reached
 from runledger.errors import UsageError
 from runledger.keys import check_key, check_name, value_inputs
 from runledger.local.files import find_root
@@ -186,9 +186,7 @@ class Ledger:
             UsageError, KeyInvalid: at once, for arguments that cannot mean a step.
         """
         check_name(name)
-        if isinstance(key, str):
-            check_key(key)
-        elif key is not None and not callable(key):
+        if isinstance(key, str) or (key is not None and not callable(key)):
             check_key(key)
         if scope not in ("run", "ledger"):
             raise UsageError(f"scope is 'run' or 'ledger', not {scope!r}")
@@ -320,7 +318,7 @@ class Ledger:
         """Make everything durable and leave; further calls raise ``LedgerClosed``."""
         self.store.close()
 
-    def __enter__(self) -> Ledger:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -328,7 +326,7 @@ class Ledger:
     ) -> None:
         self.close()
 
-    async def __aenter__(self) -> Ledger:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(

@@ -62,6 +62,4 @@ def looked_at(view: View, lsn: int, *, named: bool) -> None:
     run = view.run
     if run is not None and not named and any(d.first <= lsn <= d.last >= run.unsure for d in view.damage):
         run.unsure = 0
-    view.damage = [
-        d for d in view.damage if not d.first <= lsn <= d.last or (named and d.sure < d.intents)
-    ]
+    view.damage = [d for d in view.damage if not d.first <= lsn <= d.last or (named and d.sure < d.intents)]

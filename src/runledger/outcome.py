@@ -58,12 +58,13 @@ def _type_name(error: BaseException) -> str:
 def _message(error: BaseException) -> str:
     try:
         text = str(error)[:2000]
-    except Exception:  # whatever a foreign __str__ does, the doubt must be recorded
+    except Exception:  # noqa: BLE001  # whatever a foreign __str__ does, the doubt must be recorded
         return "(its message cannot be shown)"
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def reason_of(error: BaseException) -> str:
+    """Why nothing happened, as the exception says."""
     if isinstance(error, StepAborted):
         return str(error.__dict__.get("reason", ""))
     return f"{_type_name(error)}: {_message(error)}"

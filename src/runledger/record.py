@@ -136,19 +136,27 @@ class Sprint(Base, tag="sprint", kw_only=True):
 
 
 class Halted(Base, tag="halted", kw_only=True):
+    """The run stops until somebody resumes it."""
+
     reason: str
 
 
 class Resumed(Base, tag="resumed", kw_only=True):
+    """Somebody let the run go on."""
+
     by: str | None = None
 
 
 class Finished(Base, tag="finished", kw_only=True):
+    """The run is done."""
+
     forced: bool = False
     reason: str | None = None
 
 
 class Abandoned(Base, tag="abandoned", kw_only=True):
+    """The run is given up."""
+
     reason: str
 
 

@@ -14,6 +14,7 @@ __all__ = ["committed", "in_doubt", "in_flight", "not_stored"]
 
 
 def in_flight(verdict: InFlight) -> StepInFlight:
+    """Somebody is at work on it."""
     step, fate = verdict.step, verdict.fate
     by = step.by if step.lease is None else None
     return StepInFlight(
@@ -27,6 +28,7 @@ def in_flight(verdict: InFlight) -> StepInFlight:
 
 
 def in_doubt(verdict: Doubtful) -> StepInDoubt:
+    """Nobody is, and nobody knows; with the lines that settle it."""
     step, fate = verdict.step, verdict.fate
     report = report_of(step, fate)
     lines = resolve_lines(report)
@@ -44,6 +46,7 @@ def in_doubt(verdict: Doubtful) -> StepInDoubt:
 
 
 def committed(settled: Settled, result: Any) -> StepCommitted:
+    """It is done, so a block's body does not run."""
     return StepCommitted(
         f"{shown(settled.name, settled.key)} is committed (LSN {settled.lsn}): its body does not run again",
         hint="To pass over it: with ledger.skip_committed(), ledger.step(...)",
@@ -53,6 +56,7 @@ def committed(settled: Settled, result: Any) -> StepCommitted:
 
 
 def not_stored(what: str, reason: str) -> ResultNotStored:
+    """It is done, and its result is not to be had."""
     return ResultNotStored(
         f"{what} is committed, and its result is not on record: {reason}",
         hint="It happened and is not run again. Return something that can be stored, or nothing.",

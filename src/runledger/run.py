@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from runledger.doubt import shown
 from runledger.errors import LedgerError, RunFinished, RunMoveRefused
@@ -31,7 +31,7 @@ class RunBlock:
         self._branch = branch
         self._sprints = sprints
 
-    def __enter__(self) -> RunBlock:
+    def __enter__(self) -> Self:
         known = self._ledger.store.known()
         if known.problem is not None and not isinstance(known.problem, RunFinished):
             raise known.problem
@@ -65,7 +65,7 @@ class RunBlock:
             error.add_note(f"runledger: the run could not be halted: {failed}")
             event("error", "run.not_halted", reason=failed.message)
 
-    async def __aenter__(self) -> RunBlock:
+    async def __aenter__(self) -> Self:
         import asyncio
 
         return await asyncio.to_thread(self.__enter__)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import contextlib
 import sys
 from types import CodeType, FrameType, TracebackType
-from typing import Any
+from typing import Any, Self
 
 from runledger.errors import StepCommitted
 
-__all__ = ["Skips", "SkipCommitted", "calling_frame"]
+__all__ = ["SkipCommitted", "Skips", "calling_frame"]
 
 _CONTEXTLIB = contextlib.__file__
 
@@ -23,7 +23,7 @@ _CONTEXTLIB = contextlib.__file__
 def calling_frame(depth: int) -> FrameType:
     """The frame that entered a context manager, past the exit stacks of contextlib; ``depth`` as for ``sys._getframe``,
     counted from the caller."""
-    frame = sys._getframe(depth + 1)
+    frame = sys._getframe(depth + 1)  # noqa: SLF001  # frames are what ties a skip to its step
     while _of_contextlib(frame.f_code) and frame.f_back is not None:
         frame = frame.f_back
     return frame
@@ -40,6 +40,7 @@ class Skips:
         self._waiting: dict[int, list[SkipCommitted]] = {}
 
     def add(self, skip: SkipCommitted, frame: FrameType) -> None:
+        """``skip`` waits for the first step that ``frame`` enters."""
         self._waiting.setdefault(id(frame), []).append(skip)
 
     def take(self, frame: FrameType) -> SkipCommitted | None:
@@ -53,6 +54,7 @@ class Skips:
         return skip
 
     def drop(self, skip: SkipCommitted, frame: FrameType) -> None:
+        """``skip`` ended; no step took it."""
         waiting = self._waiting.get(id(frame), [])
         if skip in waiting:
             waiting.remove(skip)
@@ -61,7 +63,8 @@ class Skips:
 
 
 class SkipCommitted:
-    """See the module. ``skipped`` and ``result`` tell afterwards whether the block was skipped, and with what result."""
+    """See the module. ``skipped`` and ``result`` tell afterwards whether the block was skipped, and with what
+    result."""
 
     def __init__(self, skips: Skips) -> None:
         self.skipped = False
@@ -70,7 +73,7 @@ class SkipCommitted:
         self._frame: FrameType | None = None
         self.caught: StepCommitted | None = None
 
-    def _wait(self, frame: FrameType) -> SkipCommitted:
+    def _wait(self, frame: FrameType) -> Self:
         self._frame = frame
         self.skipped, self.result, self.caught = False, None, None
         self._skips.add(self, frame)
@@ -82,11 +85,11 @@ class SkipCommitted:
             self._skips.drop(self, frame)
         if error is None or error is not self.caught:
             return False
-        self.skipped, self.result = True, self.caught.result
+        self.skipped, self.result = True, error.__dict__["result"]
         self.caught = None
         return True
 
-    def __enter__(self) -> SkipCommitted:
+    def __enter__(self) -> Self:
         return self._wait(calling_frame(1))
 
     def __exit__(

@@ -57,7 +57,8 @@ class Payload(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """A wish to run a step. ``idempotent``: its records need no sync of their own; ``lease`` in seconds. ``memo`` is the
+    """A wish to run a step. ``idempotent``: its records need no sync of their own; ``lease`` in seconds.
+    ``memo`` is the
     store's: the LSN of the intent once it is written, so that a claim that was interrupted can be found again."""
 
     name: str
@@ -179,7 +180,8 @@ class Known(NamedTuple):
     """Everything that is known at one moment.
 
     ``fates`` are those of the open steps' holders by LSN, ``owner`` the last owner that is alive, ``torn`` what a crash
-    left behind the last record, ``problem`` why the state file forbids to go on, ``notes`` what was odd in it, ``shown``
+    left behind the last record, ``problem`` why the state file forbids to go on, ``notes`` what was odd in it,
+    ``shown``
     the LSN that the state file covers, and ``unclaimed`` what a state file says that no journal speaks for.
     """
 

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from runledger.attempt import Attempt
 from runledger.doubt import shown
 from runledger.errors import LeaseLapsed
 from runledger.log import event
-from runledger.attempt import Attempt
 from runledger.refusals import in_doubt
 from runledger.store import Doubtful, Request, Settle, Store
 from runledger.view import Settled
@@ -34,10 +34,11 @@ class _Cancelled(Exception):
 
 
 class Answer(asyncio.Future[Any]):
-    """The store's answer on its way. It cannot be cancelled: a task that waits for it and is cancelled learns the answer
+    """The store's answer on its way. It cannot be cancelled: a task that waits for it and is cancelled learns
+    the answer
     first, and then that it was cancelled."""
 
-    def cancel(self, msg: Any = None) -> bool:
+    def cancel(self, msg: Any = None) -> bool:  # noqa: ARG002  # the name is asyncio's
         """Refuse; the waiting task is cancelled when the answer is there."""
         return False
 
@@ -109,7 +110,7 @@ async def enter_async(attempt: Attempt) -> Settled | None:
                 await asyncio.to_thread(store.withdraw, attempt.claim)
                 raise late.cancelled from None
             found = attempt.admit(verdict)
-            if type(found) is not Doubtful:
+            if not isinstance(found, Doubtful):
                 return found
             try:
                 said = attempt.rules.probe(attempt.question(found))

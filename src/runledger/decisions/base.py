@@ -45,10 +45,13 @@ class StateFile(Protocol):
 class Transaction(Protocol):
     """One place in the order of records."""
 
-    view: View
     owner: str
     active: set[int]
-    state_file: StateFile
+
+    @property
+    def view(self) -> View: ...
+    @property
+    def state_file(self) -> StateFile: ...
 
     def write(self, record: r.Record) -> int: ...
     def settled(self, identity: Identity) -> Settled | None: ...

@@ -61,10 +61,17 @@ def refuse_unless_known(run: Run) -> None:
 
 
 def claim(tx: Transaction, c: Claim) -> Decision:
+    """Whether the body may run, by the first table of the step protocol; if so, its intent is written.
+
+    Raises:
+        RunHalted, RunFinished, RunStateInvalid: before anything else.
+        InputsMismatch: the key means other work.
+        LedgerCorrupt: it cannot be told to be new.
+    """
     view = tx.view
     again = view.open.get(c.memo.get("lsn", 0))
     if again is not None and again.owner == tx.owner:
-        return _claimed(tx, again)
+        return _claimed(again)
     run = admit(tx)
     attempt = 1
     identity = identity_of(c.scope, run.id, c.name, c.key)
@@ -93,10 +100,10 @@ def claim(tx: Transaction, c: Claim) -> Decision:
     lsn = c.memo["lsn"] = tx.write(intent)
     if lease is None:
         tx.active.add(lsn)
-    return _claimed(tx, view.open[lsn])
+    return _claimed(view.open[lsn])
 
 
-def _claimed(tx: Transaction, step: OpenStep) -> Decision:
+def _claimed(step: OpenStep) -> Decision:
     return Decision(Claimed(step.lsn, step.attempt, step.run, step.nonce, step.saved), step.lsn)
 
 

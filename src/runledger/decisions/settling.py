@@ -26,6 +26,7 @@ def _current(tx: Transaction, lsn: int, nonce: str | None) -> OpenStep:
 
 
 def settle(tx: Transaction, s: Settle) -> Decision:
+    """Write how an attempt ended. Raises LeaseLapsed when it is not the current one."""
     outcome = s.outcome
     if s.lsn not in tx.view.open:
         done = _already(tx.view, s)
@@ -74,6 +75,7 @@ def _already(view: View, s: Settle) -> int | None:
 
 
 def note(tx: Transaction, n: Note) -> Decision:
+    """Write a breadcrumb or saved state. Raises LeaseLapsed when the attempt is not the current one."""
     step = _current(tx, n.lsn, n.nonce)
     fields: dict[str, Any] = {"lsn": 0, "at": "", "run": step.run, "of": step.lsn}
     if n.label is not None:
@@ -87,6 +89,7 @@ def note(tx: Transaction, n: Note) -> Decision:
 
 
 def resolve(tx: Transaction, x: Resolution) -> Decision:
+    """Write a person's decision. Raises ResolveRefused where there is no such doubt, UsageError without a reason."""
     view = tx.view
     if not x.reason.strip():
         raise UsageError("a resolution needs a reason", hint='--reason "how you know"')

@@ -16,6 +16,7 @@ __all__ = ["check_sprint", "start"]
 
 
 def start(tx: Transaction, m: Move) -> int:
+    """Begin a run; returns the LSN. Raises RunMoveRefused over a run that goes on, and what the state file forbids."""
     run = tx.view.run
     if run is not None:
         check("start", run.state, reason=run.reason, word=run.word)
@@ -45,6 +46,7 @@ def start(tx: Transaction, m: Move) -> int:
 
 
 def check_sprint(sprint: str | None) -> str:
+    """The id of a sprint. Raises SprintUnknown where it cannot be one."""
     if sprint is None or not valid_sprint_id(sprint):
         raise SprintUnknown(
             f"{escape(str(sprint))} is no sprint id", hint="Letters, digits, and . _ - make one."

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from runledger import NOT_HAPPENED, Happened, Ledger
+from runledger import NOT_HAPPENED, Happened, Ledger, NotHappened
 from runledger.demo.outside import Outside
 from runledger.demo.plan import Page, Plan, Sprint
 from runledger.errors import LedgerError, RunFinished, RunMoveRefused, StepInFlight
@@ -66,7 +66,7 @@ def work(tree: Path) -> None:
         ledger.finish()
 
 
-def known(found: str | None) -> Happened | type[NOT_HAPPENED]:
+def known(found: str | None) -> Happened | NotHappened:
     """A probe's verdict from what the world shows.
 
     "Not there" proves "not happened" only because nothing of the dead worker can still be on its way: its

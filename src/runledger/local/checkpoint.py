@@ -113,7 +113,7 @@ def write(directory: Directory, data: bytes) -> None:
             directory.unlink(name)  # of a compaction that was killed
     temporary = f"{_PREFIX}{os.urandom(8).hex()}{_SUFFIX}"
     file = directory.open(temporary, write=True, create=True, exclusive=True)
-    assert file is not None  # noqa: S101 - it was created
+    assert file is not None
     try:
         try:
             file.pwrite(data, 0)

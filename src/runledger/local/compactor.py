@@ -13,6 +13,7 @@ Readers and writers go on meanwhile; the append lock is only held for the roll.
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from runledger.errors import CompactionBusy, LedgerCorrupt
@@ -121,7 +122,7 @@ def _drop(ledger: Directory, upto: int) -> int:
     """Delete the segments whose records are all folded, oldest first, so that what is left has no gap."""
     firsts = segments(ledger)
     dropped = 0
-    for first, following in zip(firsts, firsts[1:], strict=False):
+    for first, following in pairwise(firsts):
         if following - 1 <= upto:
             ledger.unlink(segment_name(first))
             dropped += 1

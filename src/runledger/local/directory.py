@@ -81,12 +81,14 @@ class File:
             raise refused("sync", self.path, error) from error
 
     def truncate(self, size: int) -> None:
+        """Cut or extend to ``size`` bytes; durable after ``sync``."""
         try:
             os.ftruncate(self.fd, size)
         except OSError as error:
             raise refused("truncate", self.path, error) from error
 
     def stat(self) -> Stat:
+        """What the open file is now."""
         try:
             s = os.fstat(self.fd)
         except OSError as error:
@@ -113,12 +115,14 @@ class File:
         return True
 
     def unlock(self) -> None:
+        """Let the lock go."""
         try:
             fcntl.flock(self.fd, fcntl.LOCK_UN)
         except OSError as error:
             raise refused("unlock", self.path, error) from error
 
     def close(self) -> None:
+        """Close the descriptor, once."""
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             os.close(fd)
@@ -232,6 +236,7 @@ class Directory:
         return Stat(s.st_ino, s.st_size, s.st_mtime_ns, s.st_mode & 0o777)
 
     def names(self) -> list[str]:
+        """Every name in it, sorted."""
         try:
             return sorted(os.listdir(self.fd))
         except OSError as error:
@@ -278,6 +283,7 @@ class Directory:
             raise refused("sync", self.path, error) from error
 
     def close(self) -> None:
+        """Close the descriptor, once."""
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             os.close(fd)

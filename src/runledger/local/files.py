@@ -92,6 +92,7 @@ class Files:
             file.close()
 
     def close(self) -> None:
+        """Close the directories."""
         for directory in (self.owners, self.ledger, self.run):
             if directory is not None:
                 directory.close()

@@ -20,7 +20,18 @@ class Ticket:
     """One request on its way: what it asks, and in the end what it got. ``durable``: the answer waits for a sync;
     ``flushes``: it does not, and a sync is to follow soon."""
 
-    __slots__ = ("answer", "done", "durable", "error", "flushes", "leads", "request", "settled", "soon", "wake")
+    __slots__ = (
+        "answer",
+        "done",
+        "durable",
+        "error",
+        "flushes",
+        "leads",
+        "request",
+        "settled",
+        "soon",
+        "wake",
+    )
 
     def __init__(
         self,
@@ -91,7 +102,7 @@ class GroupCommit:
             try:
                 wake.acquire()
                 break
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001  # an interrupt is kept, not lost
                 interrupt = error
         if ticket.leads:
             self._run([ticket], ticket)

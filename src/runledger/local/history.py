@@ -91,7 +91,7 @@ class History:
         Raises:
             NewerVersion: a later version wrote it.
         """
-        history = cls(os.path.abspath(path), read_only=read_only)  # noqa: PTH100 - links are not resolved
+        history = cls(os.path.abspath(path), read_only=read_only)
         if files.stamp_of(history.path) is None:
             return None
         try:
@@ -99,7 +99,7 @@ class History:
             meta = history.meta()
             if ledger_id and meta.ledger != ledger_id:
                 reason = f"it is of ledger {meta.ledger}, and this is ledger {ledger_id}"
-                raise corrupt(path, reason)  # noqa: TRY301 - one way out
+                raise corrupt(path, reason)
         except BaseException:
             history.close()
             raise
@@ -112,7 +112,7 @@ class History:
         Raises:
             LedgerCorrupt: there is one already; it is never replaced.
         """
-        path = os.path.abspath(path)  # noqa: PTH100 - links are not resolved
+        path = os.path.abspath(path)
         if files.stamp_of(path) is not None:
             raise corrupt(path, "there is a history already, which a new one would replace")
         facts = encode_facts(Facts(FORMAT, ledger_id))
@@ -121,7 +121,7 @@ class History:
         except files.failures() as error:
             raise files.translated(path, error) from error
         history = cls.open(path, ledger_id, read_only=False)
-        assert history is not None  # noqa: S101 - it was created
+        assert history is not None
         return history
 
     def _open(self) -> None:
@@ -242,7 +242,7 @@ class History:
         return self._stamp is not None and files.stamp_of(self.path) != self._stamp
 
     def _open_connection(self) -> sqlite3.Connection:
-        assert self._connection is not None  # noqa: S101 - open
+        assert self._connection is not None
         return self._connection
 
     # --- fold -----------------------------------------------------------------------------------------------

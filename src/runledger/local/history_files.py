@@ -160,7 +160,7 @@ def create(path: str, script: str, rows: list[tuple[int, bytes, int]]) -> None:
                 directory.unlink(old)  # of a compaction that was killed
         temporary = f"{_PREFIX}{os.urandom(8).hex()}{_SUFFIX}"
         file = directory.open(temporary, write=True, create=True, exclusive=True)
-        assert file is not None  # noqa: S101 - it was created
+        assert file is not None
         try:
             try:
                 connection = connect(f"{folder}/{temporary}", "mode=rw")

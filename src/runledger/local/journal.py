@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from zlib import crc32
 
 from runledger.clock import now
-from runledger.errors import DiskRefused
+from runledger.errors import DiskRefused, LedgerCorrupt
 from runledger.local import frame
 from runledger.local.directory import Directory, File
 from runledger.local.frame import Header, Seal
@@ -29,7 +29,9 @@ from runledger.local.segment import (
     Lines,
     TornTail,
     Walk,
+    corrupt,
     is_sealed_at,
+    lost_whole,
     open_segment,
     read_sealed,
     read_tail,
@@ -88,9 +90,12 @@ class Journal:
     def load(self, lsn: int, steps: int, *, kept: bool = False) -> Iterator[list[Record | Damage]]:
         """Everything after the record ``lsn``, and with it the position at the tail; ``kept``: of what is still kept.
 
+        A segment that cannot be used (a damaged header, one of another place or ledger) is damage to a reader; a writer
+        refuses, since what it wrote behind such a segment could not be told apart from what was there.
+
         Raises:
             Behind: a segment went away meanwhile.
-            LedgerCorrupt: the segments do not reach back to ``lsn``, or a header is damaged.
+            LedgerCorrupt: a writer found a segment that cannot be used.
         """
         firsts = segments(self.directory)
         begin = max((i for i, first in enumerate(firsts) if first <= lsn + 1), default=0)
@@ -104,9 +109,15 @@ class Journal:
         elif firsts[0] > lsn + 1:
             yield self._missing(walk, firsts[0])
         for i, first in enumerate(firsts):
-            found = open_segment(
-                self.directory, segment_name(first), first, self.ledger or None, write=self.write_mode
-            )
+            try:
+                found = open_segment(
+                    self.directory, segment_name(first), first, self.ledger or None, write=self.write_mode
+                )
+            except LedgerCorrupt as error:
+                if self.write_mode:
+                    raise
+                yield self._unusable(walk, firsts[i:], error)
+                continue
             if found is None:
                 raise Behind
             file, header, start = found
@@ -117,8 +128,8 @@ class Journal:
             if skip:
                 walk.lsn, walk.steps = first - 1, header.steps
             if i + 1 < len(firsts):
-                last = firsts[i + 1] - 1
-                for items in read_sealed(file, header, start, walk, last, self._steps_before(firsts[i + 1])):
+                last, steps_after = firsts[i + 1] - 1, self._steps_before(firsts[i + 1])
+                for items in read_sealed(file, header, start, walk, last, steps_after):
                     yield _after(items, skip)
                 file.close()
                 self.durable = walk.lsn
@@ -128,11 +139,12 @@ class Journal:
         self.lsn, self.steps = walk.lsn, walk.steps
 
     def _load_tail(self, start: int, walk: Walk, skip: int) -> Iterator[list[Record | Damage]]:
-        assert self.file is not None and self.header is not None
+        assert self.file is not None
+        assert self.header is not None
         for item in read_tail(self.file, self.header, start, walk):
-            if type(item) is TornTail:
+            if isinstance(item, TornTail):
                 self.torn = item
-            elif type(item) is Damage:
+            elif isinstance(item, Damage):
                 yield [item]
                 self.offset = self._end_of_damage(item)
             else:
@@ -167,8 +179,27 @@ class Journal:
         walk.lsn, walk.steps = first - 1, steps
         return [found]
 
+    def _unusable(self, walk: Walk, firsts: list[int], error: LedgerCorrupt) -> list[Record | Damage]:
+        """The first of these segments is lost as a whole, up to the next one, or to the last number legible in it."""
+        reason = error.__dict__["damage"][0].reason
+        file = self.directory.open(segment_name(firsts[0]))
+        if file is None:
+            raise Behind
+        last = firsts[1] - 1 if len(firsts) > 1 else None
+        steps = self._steps_before(firsts[1]) if last is not None else None
+        try:
+            return [lost_whole(file, walk, last, steps, reason)]
+        finally:
+            file.close()
+
     def _steps_before(self, first: int) -> int:
-        found = open_segment(self.directory, segment_name(first), first, self.ledger or None)
+        """The intents before a segment; 0 where it cannot tell."""
+        try:
+            found = open_segment(self.directory, segment_name(first), first, self.ledger or None)
+        except LedgerCorrupt:
+            if self.write_mode:
+                raise
+            return 0
         if found is None:
             raise Behind
         found[0].close()
@@ -244,12 +275,15 @@ class Journal:
 
     def examine(self) -> list[Record | Damage]:
         """Under the append lock: tell a torn tail from damage at the place where reading stopped."""
-        assert self.file is not None and self.header is not None
+        assert self.file is not None
+        assert self.header is not None
         walk = Walk(self.lsn, self.steps)
         found: list[Record | Damage] = []
         for items in self._load_tail(self.offset, walk, 0):
             found += items
         self.lsn, self.steps = walk.lsn, walk.steps
+        if self.sealed:
+            found += self.read_on()  # others rolled it meanwhile
         return found
 
     def recover(self) -> Torn | None:
@@ -369,6 +403,10 @@ class Journal:
         try:
             file.pwrite(line + b"\n" * (FIRST_EXTENT - len(line)), 0)
             file.sync()
+            if self.directory.stat(name) is not None:
+                raise corrupt(
+                    f"{self.directory.path}/{name}", 0, first, "it is there before its first record"
+                )
             self.directory.rename(temporary, name)
         except BaseException:
             file.close()
@@ -380,7 +418,8 @@ class Journal:
         self.durable = self.lsn
 
     def _seal(self) -> None:
-        assert self.file is not None and self.header is not None
+        assert self.file is not None
+        assert self.header is not None
         self.rewrite()
         blocks: list[tuple[int, str]] = []
         data = self.file.pread(self.offset, 0)
@@ -400,6 +439,7 @@ class Journal:
             self.file.truncate(self.offset)
 
     def close(self) -> None:
+        """Close the segments' files."""
         for file in (self.file, *self._retired):
             if file is not None:
                 file.close()
@@ -411,4 +451,4 @@ def _after(items: list[Record | Damage], skip: int) -> list[Record | Damage]:
     """The items that are news to a reader that knows everything up to ``skip``."""
     if not skip:
         return items
-    return [x for x in items if (x.last if type(x) is Damage else x.lsn) > skip]
+    return [x for x in items if (x.last if isinstance(x, Damage) else x.lsn) > skip]

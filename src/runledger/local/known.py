@@ -1,4 +1,5 @@
-"""What is known now, for readers of every kind: nothing is made, written or locked, and a read-only checkout will do."""
+"""What is known now, for readers of every kind: nothing is made, written or locked, and a read-only checkout
+will do."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def inspect(root: str) -> tuple[Known, Reader]:
 
 
 def known(reader: Reader, me: str, active: set[int]) -> Known:
-    """What ``reader`` knows now, seen by the owner ``me``; an edit of the state file that no record tells of yet counts."""
+    """What ``reader`` knows now, seen by the owner ``me``; an edit of the state file that no record tells of
+    yet counts."""
     reader.refresh()
     torn = _torn(reader)
     view = _with_state_file(reader)
@@ -85,11 +87,11 @@ def _living(view: View, owners: Directory | None, me: str) -> tuple[Owner, Fate]
     mine = None
     for owner in reversed(view.owners.values()):
         if owner.id == me:
-            mine = owner, Fate(True, "this process")
+            mine = owner, Fate(alive=True, how="this process")
             continue
         verdict = fate(owners, owner, set())
         if verdict.alive:
-            return owner, Fate(True, verdict.how)
+            return owner, Fate(alive=True, how=verdict.how)
     return mine
 
 

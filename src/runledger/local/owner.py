@@ -63,7 +63,7 @@ class OwnerLock:
         """
         for _ in range(_TRIES):
             file = owners.open(owner_id, write=True, create=True, exclusive=True)
-            assert file is not None  # noqa: S101 - it was created
+            assert file is not None
             lock = cls(owners, owner_id, file)
             try:
                 # Between its creation and its lock somebody may ask for the file, or take it for a leftover. Until

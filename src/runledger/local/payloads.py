@@ -33,7 +33,9 @@ def keep(files: Files, request: Request, limit: int) -> Request:
     if payload is None or len(payload.json) <= results.INLINE_BYTES:
         return request
     if len(payload.json) > limit:
-        return _without(request, f"it has {len(payload.json)} bytes when encoded, more than the limit of {limit}")
+        return _without(
+            request, f"it has {len(payload.json)} bytes when encoded, more than the limit of {limit}"
+        )
     files.make()
     assert files.ledger is not None
     kept = Payload(b"", payload.typed, results.save(files.ledger, payload.json), len(payload.json))
@@ -54,7 +56,8 @@ def _with(request: Any, payload: Payload) -> Request:
         return replace(request, outcome=replace(request.outcome, result=payload))
     if type(request) is Note:
         return replace(request, state=payload)
-    return replace(request, result=payload)
+    resolution: Resolution = replace(request, result=payload)
+    return resolution
 
 
 def _without(request: Any, reason: str) -> Request:
@@ -75,4 +78,4 @@ def payload_of(files: Files, held: Settled | Saved) -> Payload | None:
         assert files.ledger is not None
         return Payload(results.load(files.ledger, held.file, held.size or 0), held.typed)
     raw = held.result if isinstance(held, Settled) else held.state
-    return Payload(bytes(raw), held.typed) if len(memoryview(raw)) else None
+    return Payload(bytes(raw), held.typed) if memoryview(raw) else None

@@ -37,9 +37,9 @@ def facts() -> OwnerFacts:
     if _facts is None:
         process = _process("self")
         try:
-            with open(_BOOT_ID, encoding="ascii") as file:  # noqa: PTH123 - pathlib is slow to import
+            with open(_BOOT_ID, encoding="ascii") as file:
                 boot = file.read().strip()
-            pidns = str(os.stat("/proc/self/ns/pid").st_ino)  # noqa: PTH116 - the same
+            pidns = str(os.stat("/proc/self/ns/pid").st_ino)
         except (OSError, ValueError):
             boot = pidns = ""
         _facts = OwnerFacts(os.getpid(), process.start if process else 0, boot, pidns, os.uname().nodename)
@@ -86,9 +86,9 @@ def is_stopped(pid: int) -> bool:
 def _process(pid: str) -> _Process | None:
     """What /proc says of a pid; None where it says nothing, or is the /proc of another pid namespace."""
     try:
-        if pid != "self" and os.readlink("/proc/self") != str(os.getpid()):  # noqa: PTH115 - as above
+        if pid != "self" and os.readlink("/proc/self") != str(os.getpid()):
             return None
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - as above
+        with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()  # the name before it may hold anything
         state, threads, start = fields[0].decode("ascii"), int(fields[17]), int(fields[19])
     except (OSError, ValueError, IndexError):

@@ -109,13 +109,14 @@ class Reader:
         if view.damage and self._is_overtaken():
             journal.close()
             raise Behind
-        if folded is not None and (journal.file is None or journal.lsn < self.base):
+        if folded is not None and self.write and (journal.file is None or journal.lsn < self.base):
             raise LedgerCorrupt(
-                f"{self.files.ledger.path}: the journal ends at LSN {journal.lsn}, and the checkpoint covers {self.base}",
-                hint="To see all of it: runledger verify",
+                f"{self.files.ledger.path}: the journal ends at LSN {journal.lsn}, and the "
+                f"checkpoint covers {self.base}",
+                hint="To see all of it: runledger verify. To make it usable again: runledger repair",
                 damage=[],
             )
-        view.ledger = journal.ledger
+        view.ledger = journal.ledger or view.ledger
         self.journal = journal
         self._segment = journal.header.first if journal.header is not None else 0
         self.stale = False
@@ -126,15 +127,19 @@ class Reader:
         return newer is not None and newer.lsn > self.base
 
     def _checkpoint(self) -> View | None:
-        """The checkpoint, or the copy of it in the history where it is missing or damaged."""
+        """The checkpoint, or the copy of it in the history where it is missing or damaged. Where neither can be read, a
+        reader takes what is left of the journal, and what is missing before that for lost."""
         assert self.files.ledger is not None
         try:
-            folded = checkpoint.read(self.files.ledger)
+            return checkpoint.read(self.files.ledger) or self._checkpoint_of_history()
         except LedgerCorrupt:
-            folded = self._checkpoint_of_history()
-            if folded is None:
+            try:
+                folded = self._checkpoint_of_history()
+            except LedgerCorrupt:
+                folded = None
+            if folded is None and self.write:
                 raise
-        return folded if folded is not None else self._checkpoint_of_history()
+            return folded
 
     def _checkpoint_of_history(self) -> View | None:
         history = self.open_history("")
@@ -184,7 +189,9 @@ class Reader:
     def folded(self) -> Iterator[Settled]:
         """Every outcome in the folded history, on a connection of its own."""
         assert self.files.ledger is not None
-        history = History.open(os.path.join(self.files.ledger.path, HISTORY), self.view.ledger, read_only=not self.write)
+        history = History.open(
+            os.path.join(self.files.ledger.path, HISTORY), self.view.ledger, read_only=not self.write
+        )
         if history is not None:
             try:
                 yield from history.entries()
@@ -207,7 +214,10 @@ class Reader:
         """Drop settled steps that a compaction has put into the history meanwhile; memory stays bounded by the tail."""
         if self.files.ledger is None:
             return
-        folded = checkpoint.read(self.files.ledger)
+        try:
+            folded = checkpoint.read(self.files.ledger)
+        except LedgerCorrupt:
+            return  # whoever needs it says so
         if folded is None or folded.lsn <= self.base or folded.lsn > self.view.lsn:
             return
         lsn = folded.lsn
@@ -217,11 +227,13 @@ class Reader:
     # --- the end ------------------------------------------------------------------------------------------------
 
     def close_journal(self) -> None:
+        """Let go of the journal's files; the next ``refresh`` opens them again."""
         if self.journal is not None:
             self.journal.close()
             self.journal = None
 
     def close(self) -> None:
+        """Let go of all files."""
         self.close_journal()
         if self._history is not None:
             self._history.close()

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
+from zlib import crc32
 
 import msgspec
 
@@ -30,6 +32,7 @@ __all__ = [
     "Walk",
     "corrupt",
     "is_sealed_at",
+    "lost_whole",
     "open_segment",
     "read_sealed",
     "read_tail",
@@ -105,7 +108,7 @@ def corrupt(path: str, offset: int, lsn: int, reason: str) -> LedgerCorrupt:
     finding = Damage(file=path, offset=offset, first=lsn, last=lsn, reason=reason)
     return LedgerCorrupt(
         f"{path}, offset {offset}, LSN {lsn}: {reason}",
-        hint="To see all of it: runledger verify",
+        hint="To see all of it: runledger verify. To make it usable again: runledger repair",
         damage=[finding],
     )
 
@@ -149,7 +152,7 @@ def read_sealed(
     seal = _find_seal(file, size, seed)
     for length, checksum in seal.blocks if seal is not None else ():
         data = file.pread(length, offset)
-        if len(data) != length or checksum != f"{frame.crc32(data):08x}":
+        if len(data) != length or checksum != f"{crc32(data):08x}":
             break
         records = frame.decode_many(memoryview(data)[start:] if offset == 0 else memoryview(data))
         if records:
@@ -219,10 +222,8 @@ def _good_lines(file: File, offset: int, size: int, seed: int) -> Iterator[tuple
         at = 0
         for line in data.split(b"\n"):
             if line[:5] == b'{"t":' and not line.startswith(_SEAL):
-                try:
+                with suppress(BadLine):
                     yield offset + at, frame.decode(line, seed)
-                except BadLine:
-                    pass
             at += len(line) + 1
         offset += len(data)
 
@@ -245,6 +246,20 @@ def _damage(file: File, begin: int, end: int, walk: Walk, last: int, steps: int,
     return found
 
 
+_NUMBERED = re.compile(rb'^\{"t":"(\w+)","lsn":([0-9]{1,18}),', re.MULTILINE)
+
+
+def lost_whole(file: File, walk: Walk, last: int | None, steps: int | None, reason: str) -> Damage:
+    """A segment that cannot be used is lost, up to ``last`` and ``steps``; where nothing tells those, up to the highest
+    number that is legible in it."""
+    data = file.pread(LONGEST_LINE, 0)
+    if last is None:
+        seen = _NUMBERED.findall(data)
+        last = max([walk.lsn + 1, *(int(lsn) for _, lsn in seen if int(lsn) - walk.lsn <= len(data))])
+        steps = walk.steps + max(1, sum(kind == b"intent" for kind, _ in seen))
+    return _damage(file, 0, len(data), walk, last, steps or 0, reason)
+
+
 _HARMLESS = re.compile(
     rb'^\{"t":"(?:opened|closed|lost|intent|mark|checkpoint|commit|abort|doubt|resolved|torn|compacted)",'
     rb'"lsn":([0-9]{1,20}),',
@@ -258,7 +273,8 @@ def _harmless(data: bytes, first: int, last: int) -> set[int]:
 
 
 def _salvage(data: bytes) -> dict[tuple[str, str, str | None], int]:
-    """The identities still legible in the bad bytes, and how many lines tell each; a line without a name says nothing."""
+    """The identities still legible in the bad bytes, and how many lines tell each; a line without a name says
+    nothing."""
     found: dict[tuple[str, str, str | None], int] = {}
     for line in data.split(b"\n"):
         name = _member(line, b',"name":"')
@@ -283,7 +299,8 @@ def _member(line: bytes, opening: bytes) -> str | None:
 
 
 def read_tail(file: File, header: Header, start: int, walk: Walk) -> Iterator[Lines | Damage | TornTail]:
-    """The last segment from ``start`` on: its lines, damage among them, and at the end what a crash left, if anything."""
+    """The last segment from ``start`` on: its lines, damage among them, and at the end what a crash left, if
+    anything."""
     seed = frame.seed_of(header.segment)
     size = file.stat().size
     offset = start

@@ -43,7 +43,12 @@ class Sequencer:
     """
 
     def __init__(
-        self, files: Files, reader: Reader, tx: LocalTransaction, options: Options, later: Callable[[float], None]
+        self,
+        files: Files,
+        reader: Reader,
+        tx: LocalTransaction,
+        options: Options,
+        later: Callable[[float], None],
     ) -> None:
         self.files = files
         self.reader = reader
@@ -84,7 +89,7 @@ class Sequencer:
             self.check_usable()
             with self.io:
                 file, upto = self._order(batch)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # whatever it is, each waiting caller gets it
             if len(batch) > 1 and isinstance(error, DiskRefused) and self.failed is None:
                 for ticket in batch:
                     self.lead([ticket])
@@ -195,11 +200,17 @@ class Sequencer:
         """A state file that no journal speaks for forbids steps before anything is made on disk."""
         self.reader.refresh()
         snapshot = self.reader.snapshot
-        if self.files.ledger is None and snapshot is not None and any(type(t.request) is Claim for t in batch):
+        if (
+            self.files.ledger is None
+            and snapshot is not None
+            and any(type(t.request) is Claim for t in batch)
+        ):
             snapshot.look(self.reader.view, keep=False)
             if snapshot.problem is not None:
                 raise snapshot.problem
-        if self.files.ledger is None and all(type(t.request) is Move and t.request.what != "start" for t in batch):
+        if self.files.ledger is None and all(
+            type(t.request) is Move and t.request.what != "start" for t in batch
+        ):
             self._refuse_moves(batch)
 
     def _refuse_moves(self, batch: list[Ticket]) -> None:

@@ -1,4 +1,5 @@
-"""The state file on disk: what others did to it is seen before anything is decided, and what we write replaces it whole.
+"""The state file on disk: what others did to it is seen before anything is decided, and what we write replaces
+it whole.
 
 The file has other writers. A version that we did not write is never overwritten unseen: it becomes an ``observed``
 record, or a copy aside where it cannot be read, before the next snapshot replaces it.
@@ -83,7 +84,7 @@ class Snapshot:
             self._unclaimed(data)
             return []
         self.text, self.problem, self.unclaimed = None, None, None
-        return self._compare(view, data, keep)
+        return self._compare(view, data, keep=keep)
 
     def changed(self) -> bool:
         """Whether ``look`` may find something new."""
@@ -143,7 +144,7 @@ class Snapshot:
             hint="Set its state right by hand; it is kept as it is.",
         )
 
-    def _compare(self, view: View, data: bytes, keep: bool) -> list[Observed]:
+    def _compare(self, view: View, data: bytes, *, keep: bool) -> list[Observed]:
         run = view.run
         assert run is not None
         if run.document is not None and data == run.document.encode():
@@ -172,7 +173,8 @@ class Snapshot:
         return [observed] if new else []
 
     def _aside(self, data: bytes) -> tuple[str, bool]:
-        """Keep ``data`` as the next free ``.rejected-N``, synced; False with the name where the last one is the same."""
+        """Keep ``data`` as the next free ``.rejected-N``, synced; False with the name where the last one is
+        the same."""
         prefix = f"{STATE}.rejected-"
         numbers = [
             int(n[len(prefix) :])

@@ -17,27 +17,27 @@ __all__ = ["fate_of", "in_doubt_of"]
 def fate_of(step: OpenStep, owners: Directory | None, me: str, active: set[int]) -> Fate:
     """The fate of a step's holder, as seen by the owner ``me`` whose running attempts are ``active``."""
     if step.damaged:
-        return Fate(False, "its record is damaged")
+        return Fate(alive=False, how="its record is damaged")
     if step.over:
-        return Fate(False, "the call is over and nobody is at work on it")
+        return Fate(alive=False, how="the call is over and nobody is at work on it")
     if step.lease is not None:
         ends = parse(step.lease)
         left = (ends or 0.0) - time.time()
         if left > 0:
             return Fate(
-                True, f"an external session holds a lease for {left:.0f} s more; a lease proves no life"
+                alive=True, how=f"its external session has a lease for {left:.0f} s more; that proves no life"
             )
         return Fate(
-            False, f"the lease of its external session lapsed {-left:.0f} s ago; that proves no death"
+            alive=False, how=f"the lease of its external session lapsed {-left:.0f} s ago; no proof of death"
         )
     if step.owner == me:
         if step.lsn in active:
-            return Fate(True, "this process is at work on it")
-        return Fate(False, "its call in this process is over")
+            return Fate(alive=True, how="this process is at work on it")
+        return Fate(alive=False, how="its call in this process is over")
     if step.by is None:
-        return Fate(False, "nothing is known of its owner")
+        return Fate(alive=False, how="nothing is known of its owner")
     verdict = fate(owners, step.by, set())
-    return Fate(verdict.alive, verdict.how)
+    return Fate(alive=verdict.alive, how=verdict.how)
 
 
 def in_doubt_of(view: View, fate: Callable[[OpenStep], Fate]) -> list[dict[str, object]]:

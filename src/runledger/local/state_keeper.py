@@ -31,7 +31,8 @@ class StateKeeper:
             self.write()
 
     def write(self, *, closing: bool = False) -> bool:
-        """Bring the state file up to date; False, with a warning, where it cannot be written. On ``closing``, activity of
+        """Bring the state file up to date; False, with a warning, where it cannot be written. On ``closing``,
+        activity of
         a later second than the file tells of is written even if the last write is not a second old."""
         sequencer = self._sequencer
         if sequencer.failed is not None or sequencer.forked or not self._writing.acquire(blocking=False):

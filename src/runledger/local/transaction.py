@@ -1,4 +1,5 @@
-"""One writer's place in the order of records: used only under the append lock, on a view that has just been refreshed."""
+"""One writer's place in the order of records: used only under the append lock, on a view that has just been
+refreshed."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import os
 
 from msgspec import Raw
 
+from runledger.clock import now
 from runledger.decisions import Kept
 from runledger.fold import advance
 from runledger.local.checkout import current_branch
@@ -30,7 +32,6 @@ from runledger.record import (
     Sprint,
     Started,
 )
-from runledger.clock import now
 from runledger.state_file import renewed
 from runledger.store import Fate, Payload
 from runledger.version import VERSION

@@ -1,4 +1,5 @@
-"""One thread for what no caller waits for: leading batches of asyncio tasks, and late syncs. Started when first needed."""
+"""One thread for what no caller waits for: leading batches of asyncio tasks, and late syncs. Started when
+first needed."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ class Worker:
                     call = self._next()
             try:
                 call()
-            except Exception as error:  # a call that fails must not take the thread from those after it
+            except Exception as error:  # noqa: BLE001  # a call that fails must not take the thread from those after it
                 event("error", "worker.call_failed", reason=repr(error))
 
     def _next(self) -> Callable[[], None] | None:

@@ -116,7 +116,7 @@ def _tagged(value: Any, what: str, *, canonical: bool) -> bytes:
         raise Unstorable(f"{where(what, packer.trail)}: {type(error).__name__} on the way to JSON") from None
 
 
-def _is_plain(value: Any, depth: int) -> bool:  # noqa: PLR0911 - one for each kind, the commonest first
+def _is_plain(value: Any, depth: int) -> bool:
     """Whether JSON says the value as it is. Every durable step waits for this."""
     kind = type(value)
     if kind in _ALWAYS_PLAIN or (kind is int and LOW <= value < HIGH):

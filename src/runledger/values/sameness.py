@@ -21,7 +21,7 @@ _BY_REPR = frozenset({NoneType, bool, float})
 _MAPPINGS = frozenset({dict, OrderedDict, Counter})
 
 
-def same(one: Any, other: Any) -> bool:  # noqa: PLR0911 - one for each kind
+def same(one: Any, other: Any) -> bool:
     """Whether ``other`` could stand in for ``one``; both are of types that can be stored."""
     kind = type(one)
     if kind is not type(other):
