@@ -12,21 +12,27 @@ PACKAGE = Path(__file__).parents[1] / "src" / "runledger"
 
 # From the bottom up. A folder with a slash stands for all that is in it, and may import within itself.
 ROWS = (
-    "errors json_text log options text values/ version  local local.checkout local.group_commit local.worker",
-    "clock json_style keys/ record run_state  local.directory local.layout local.process",
-    "document view  local.files local.frame local.results",
-    "state_fields  local.history_rows",
-    "state_reading store  local.history_files local.owner local.segment",  # store is the port
-    "local.history_check local.history_fold",
-    "doubt fold state_file  local.checkpoint local.history local.journal local.standing",
-    "decisions  local.compactor local.snapshot",
-    "local.reader",
-    "local.known local.transaction",
+    # words and tools
+    "errors log options record text version json_style json_text values/ granularity/",
+    "clock document keys/ run_state view  local local.checkout local.group_commit local.layout local.process",
+    # what a record, a state file and an open file say
+    "drift losses skip state_fields  local.directory local.frame local.worker",
+    "state_reading  local.checkpoint local.files local.history_rows local.owner local.results local.segment",
+    # the fold, and the port between the protocol and whatever keeps the ledger
+    "fold state_file store  local.history_files local.journal",
+    # what is decided, and what is told of a doubt
+    "decisions/ doubt sending  local.history_check local.history_fold local.payloads local.snapshot local.standing",
+    "refusals step  local.history",
+    # one entry into a step; one place in the order of records
+    "outcome  local.reader",
+    "attempt run  local.known local.transaction",
+    "replay_report verify waiting  local.sequencer",
+    "block decorate status  local.state_keeper",
+    "local.compactor",
     "local.store",
-    "replay skip step verify  granularity/",
-    "run",
+    # what a user holds
     "ledger",
-    ".",  # the package itself: what `import runledger` gives
+    ".",
     "bench/ demo/",
     "cli/",
     "__main__",

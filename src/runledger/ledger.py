@@ -254,7 +254,7 @@ class Ledger:
         self, plan_id: str | None = None, branch: str | None = None, sprints: Iterable[str] = ()
     ) -> RunBlock:
         """Start the run ``plan_id`` or go on with it; an escaping exception halts it, a clean end finishes it."""
-        return RunBlock(self, plan_id, branch, tuple(sprints))
+        return RunBlock(self.store, plan_id, branch, tuple(sprints))
 
     def start(
         self, plan_id: str | None = None, branch: str | None = None, sprints: Iterable[str] = ()

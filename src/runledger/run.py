@@ -3,42 +3,59 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
+from runledger.decisions.claims import refuse_unless_running
 from runledger.doubt import shown
 from runledger.errors import LedgerError, RunFinished, RunMoveRefused
 from runledger.log import event
+from runledger.outcome import reason_of
 from runledger.run_state import HALTED, JACKED_OUT
-
-if TYPE_CHECKING:
-    from runledger.ledger import Ledger
+from runledger.store import Move, Store
 
 __all__ = ["RunBlock"]
 
 
 class RunBlock:
-    """Starts the run, or goes on with the one that is RUNNING. The block's clean end finishes it; an exception that
-    escapes halts it, with the exception as the reason.
+    """Starts the run, or goes on with the one that is RUNNING. The block's clean end finishes it, unless it was halted
+    meanwhile; an exception that escapes halts it, with the exception as the reason.
 
     A finished run is not begun again by running the same program again: that raises ``RunFinished``.
     """
 
     def __init__(
-        self, ledger: Ledger, plan_id: str | None, branch: str | None, sprints: tuple[str, ...]
+        self, store: Store, plan_id: str | None, branch: str | None, sprints: tuple[str, ...]
     ) -> None:
-        self._ledger = ledger
+        self._store = store
         self._plan_id = plan_id
         self._branch = branch
         self._sprints = sprints
 
+    def begin_sprint(self, sprint: str) -> None:
+        """Make ``sprint`` the current one. Raises SprintUnknown, RunMoveRefused."""
+        self._store.transition(Move(what="sprint", sprint=sprint, status="in_progress"))
+
+    def complete_sprint(self, sprint: str) -> None:
+        """Put on record that ``sprint`` is done. Raises SprintUnknown."""
+        self._store.transition(Move(what="sprint", sprint=sprint, status="completed"))
+
+    def halt(self, reason: str) -> None:
+        """Stop the run until somebody resumes it explicitly."""
+        self._store.transition(Move(what="halt", reason=reason))
+
+    def heartbeat(self) -> None:
+        """Say that the loop is turning."""
+        self._store.transition(Move(what="heartbeat"))
+
     def __enter__(self) -> Self:
-        known = self._ledger.store.known()
+        known = self._store.known()
         if known.problem is not None and not isinstance(known.problem, RunFinished):
             raise known.problem
         run = known.view.run
         other = run is not None and self._plan_id is not None and run.plan_id != self._plan_id
         if run is None or (run.state == JACKED_OUT and other):
-            self._ledger.start(self._plan_id, self._branch, self._sprints)
+            start = Move(what="start", plan_id=self._plan_id, branch=self._branch, sprints=self._sprints)
+            self._store.transition(start)
         elif run.state == JACKED_OUT:
             raise RunFinished(f"the run {shown(run.plan_id, None)} is JACKED_OUT: it is done")
         elif other:
@@ -47,8 +64,6 @@ class RunBlock:
                 hint="Go on with that one, or: runledger abandon --reason TEXT",
             )
         else:
-            from runledger.decisions.claims import refuse_unless_running
-
             refuse_unless_running(run)
         return self
 
@@ -56,11 +71,12 @@ class RunBlock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
-            if self._ledger.store.known().view.run.state != HALTED:  # type: ignore[union-attr]  # entered with one
-                self._ledger.finish()
+            run = self._store.known().view.run
+            if run is None or run.state != HALTED:
+                self._store.transition(Move(what="finish"))
             return
         try:
-            self._ledger.halt(f"{type(error).__name__}: {error}"[:2000])
+            self.halt(reason_of(error)[:2000])
         except LedgerError as failed:
             error.add_note(f"runledger: the run could not be halted: {failed}")
             event("error", "run.not_halted", reason=failed.message)
@@ -76,9 +92,3 @@ class RunBlock:
         import asyncio
 
         await asyncio.to_thread(self.__exit__, kind, error, trace)
-
-    def __getattr__(self, name: str) -> Any:
-        """The run's moves are the ledger's: ``run.begin_sprint(...)``."""
-        if name in ("begin_sprint", "complete_sprint", "halt", "heartbeat", "step", "skip_committed"):
-            return getattr(self._ledger, name)
-        raise AttributeError(name)

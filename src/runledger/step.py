@@ -102,7 +102,7 @@ class AsyncStep(Step):
         return self._sent(self._saving(state))
 
     def _sent(self, note: Note) -> Any:
-        from runledger.waiting import sent
+        from runledger.sending import sent
 
         return sent(self._store, note)
 
