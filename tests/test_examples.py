@@ -24,9 +24,9 @@ PAGES = [page for page in sorted(ROOT.glob("docs/**/*.md")) if BLOCK.search(page
 def shell(command: str, folder: Path) -> str:
     """What a terminal shows of a command."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    ended = subprocess.run(
+    ended = subprocess.run(  # noqa: S602 - the commands are those of the pages
         command,
-        shell=True,  # noqa: S602 - the commands are those of the pages
+        shell=True,
         cwd=folder,
         env={**os.environ, "PATH": path, "NO_COLOR": "1"},
         stdout=subprocess.PIPE,
