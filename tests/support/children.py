@@ -141,9 +141,8 @@ class Child:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.end()
+        if self.process.stdout is not None and not self.process.stdout.closed:
+            self.kill()
 
 
 def ran(
