@@ -122,6 +122,8 @@ class Worker:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
         shutil.rmtree(self._directory, ignore_errors=True)
         self._log.unlink(missing_ok=True)
 
