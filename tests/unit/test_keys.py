@@ -66,7 +66,11 @@ def test_any_text_is_a_name_and_a_key(text: str) -> None:
 
 
 @pytest.mark.parametrize("check", [check_name, check_key])
-@pytest.mark.parametrize("value", [1, True, 1.0, b"1", None, ("a",), TextSubclass("a"), object()], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value",
+    [1, True, 1.0, b"1", None, ("a",), TextSubclass("a"), object()],
+    ids=lambda value: type(value).__name__,
+)
 def test_only_text_is_a_name_or_a_key(check: Callable[[Any], None], value: Any) -> None:
     """1, "1", True and 1.0 never become one key; the error names the type and the cure, not the value."""
     with pytest.raises(KeyInvalid, match=rf"not a {type(value).__name__}") as caught:
@@ -164,7 +168,11 @@ def test_a_field_that_raises_makes_no_key(template: str) -> None:
     assert caught.value.__cause__ is not None
 
 
-@pytest.mark.parametrize("value", [object(), [object()], {"a", "b"}, frozenset(), lambda: 1], ids=["object", "list", "set", "frozenset", "lambda"])
+@pytest.mark.parametrize(
+    "value",
+    [object(), [object()], {"a", "b"}, frozenset(), lambda: 1],
+    ids=["object", "list", "set", "frozenset", "lambda"],
+)
 def test_a_text_that_is_another_in_each_process_makes_no_key(value: Any) -> None:
     """An address in memory, or the order of a set, would let the effect happen again."""
     with pytest.raises(KeyInvalid):

@@ -21,6 +21,7 @@ def main(*, without_ledger: bool = False, as_json: bool = False, keep: bool = Fa
         without_ledger: the same plan under the same kills, by a loop that re-runs what its notes do not list.
         as_json: every count as one object instead of the story.
         keep: leave the scratch directory and say where it is.
+        out: where it is told.
 
     Returns:
         0 if nothing was repeated, nothing lost and the run JACKED_OUT, else 1; without a ledger 0.

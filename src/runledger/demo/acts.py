@@ -27,6 +27,7 @@ class Kill:
 
     @property
     def thing(self) -> str:
+        """What a person calls the effect."""
         return {"push": "branch", "publish": "page", "mail": "mail"}[self.effect]
 
     @property

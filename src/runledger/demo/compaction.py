@@ -22,6 +22,7 @@ class Files:
 
     @classmethod
     def of(cls, folder: Path) -> Files:
+        """The files of a ledger as they are now."""
         seen: dict[str, tuple[str, int, int]] = {}
         with os.scandir(folder) as entries:
             for entry in entries:

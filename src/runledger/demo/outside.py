@@ -29,13 +29,16 @@ class Services:
 
     @staticmethod
     def path(tree: Path) -> Path:
+        """Where a tree says how to reach its services."""
         return tree.parent / "services.json"
 
     @classmethod
     def of(cls, tree: Path) -> Services:
+        """The services of a tree."""
         return cls(**json.loads(cls.path(tree).read_text(encoding="utf-8")))
 
     def save(self, tree: Path) -> None:
+        """Put them where the workers of a tree look."""
         self.path(tree).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 

@@ -38,6 +38,7 @@ class Sprint:
 
     @property
     def branch(self) -> str:
+        """The branch that the sprint pushes."""
         return f"release/{self.id}"
 
     @property
@@ -52,6 +53,7 @@ class Sprint:
 
     @property
     def page(self) -> Page:
+        """The page that the sprint publishes."""
         return Page(self.slug, self.label, f"What {self.id} changed, in {NOTES_PER_SPRINT} notes.\n")
 
     @property

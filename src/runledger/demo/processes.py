@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from runledger.demo.git import clean_environment
 
@@ -69,7 +69,7 @@ class Crew:
                 os.killpg(process.pid, signal.SIGKILL)
         return process.wait(timeout=10)
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

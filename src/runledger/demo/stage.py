@@ -29,9 +29,11 @@ class Worker:
 
     @property
     def pid(self) -> int:
+        """The worker's process."""
         return self.process.pid
 
     def words(self) -> str:
+        """What it said so far."""
         return self.log.read_text(encoding="utf-8").strip()
 
     def fate(self) -> str:
@@ -54,6 +56,7 @@ class Stage:
 
     @property
     def tree(self) -> Path:
+        """The working tree that all of it is about."""
         return self.world.tree
 
     def catch(self, act: Kill, *, stubborn: bool = False) -> Worker:

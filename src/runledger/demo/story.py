@@ -25,6 +25,7 @@ class Story:
         self._colour = out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def title(self, text: str) -> None:
+        """The heading of an act."""
         self._write(self._tint(plain(text), "bold"))
 
     def tell(self, label: str, text: str) -> None:

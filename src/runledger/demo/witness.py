@@ -59,6 +59,7 @@ class Witness:
             self._leave = threading.Event()
 
     def close(self) -> None:
+        """Let everything go on, and stop listening."""
         self.release()
         self._server.shutdown()
         self._server.server_close()

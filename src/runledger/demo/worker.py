@@ -1,4 +1,4 @@
-"""The worker: an agent's task code as it looks with runledger. ``python -m runledger.demo.worker TREE``
+"""The worker: an agent's task code as it looks with runledger: ``python -m runledger.demo.worker TREE``.
 
 It may be killed at any moment and started again, also twice at once. It always runs from the top: a step that
 is committed does nothing, a step in doubt is settled by its probe, and one without a probe stops the worker
