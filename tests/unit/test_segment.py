@@ -241,19 +241,25 @@ def test_names_and_keys_are_read_out_of_bad_bytes(journals: Journals) -> None:
 # --- the header -----------------------------------------------------------------------------------------
 
 
+def unusable(journals: Journals, why: str) -> None:
+    """A writer refuses; a reader names the segment as damage and reads the rest."""
+    with pytest.raises(LedgerCorrupt, match=why), journals.opened(write=True):
+        pass
+    damage = journals.read().damage
+    assert [(d.file, d.offset) for d in damage] == [(str(journals.tail), 0)]
+
+
 def test_damaged_header_is_loud(journals: Journals) -> None:
     """A segment with content is never taken for an empty one."""
     data = journals.tail.read_bytes()
     journals.put(journals.tail, data.index(b'"first":1'), b'"first":9')
-    with pytest.raises(LedgerCorrupt, match="offset 0"):
-        journals.read()
+    unusable(journals, "offset 0")
 
 
 def test_empty_file_is_no_segment(journals: Journals) -> None:
     """A segment has its header before it has its name."""
     journals.tail.write_bytes(b"")
-    with pytest.raises(LedgerCorrupt, match="header"):
-        journals.read()
+    unusable(journals, "header")
 
 
 def test_segment_of_another_ledger_is_loud(journals: Journals) -> None:
@@ -263,16 +269,15 @@ def test_segment_of_another_ledger_is_loud(journals: Journals) -> None:
     header.ledger = "ffffffffffffffff"
     header.crc = ""
     journals.put(journals.tail, 0, frame.line_of(header, 0))
-    with pytest.raises(LedgerCorrupt, match="another ledger"):
-        journals.read()
+    unusable(journals, "another ledger")
 
 
 def test_segment_under_another_name_is_loud(sealed: Journals) -> None:
     """A copy of a segment is not the segment that its name says."""
     first, second = sealed.segments
     second.write_bytes(first.read_bytes())
-    with pytest.raises(LedgerCorrupt, match="begins with LSN 1"):
-        sealed.read()
+    unusable(sealed, "begins with LSN 1")
+    assert sealed.read().lsns == [1, 2, 3, 4]
 
 
 def test_later_version_is_refused_and_nothing_changes(journals: Journals) -> None:

@@ -109,34 +109,46 @@ class Journal:
         elif firsts[0] > lsn + 1:
             yield self._missing(walk, firsts[0])
         for i, first in enumerate(firsts):
-            try:
-                found = open_segment(
-                    self.directory, segment_name(first), first, self.ledger or None, write=self.write_mode
-                )
-            except LedgerCorrupt as error:
-                if self.write_mode:
-                    raise
-                yield self._unusable(walk, firsts[i:], error)
-                continue
-            if found is None:
-                raise Behind
-            file, header, start = found
-            self.ledger = header.ledger
-            if first > walk.lsn + 1:
-                yield self._missing(walk, first, header)
-            skip = walk.lsn if first <= walk.lsn else 0
-            if skip:
-                walk.lsn, walk.steps = first - 1, header.steps
-            if i + 1 < len(firsts):
-                last, steps_after = firsts[i + 1] - 1, self._steps_before(firsts[i + 1])
-                for items in read_sealed(file, header, start, walk, last, steps_after):
-                    yield _after(items, skip)
-                file.close()
-                self.durable = walk.lsn
+            found = self._open(first)
+            if isinstance(found, LedgerCorrupt):
+                yield self._unusable(walk, firsts[i:], found)
             else:
-                self._take(file, header, start)
-                yield from self._load_tail(start, walk, skip)
+                yield from self._load_segment(found, firsts[i + 1] if i + 1 < len(firsts) else None, walk)
         self.lsn, self.steps = walk.lsn, walk.steps
+
+    def _open(self, first: int) -> tuple[File, Header, int] | LedgerCorrupt:
+        """The segment that begins with ``first``; to a reader, why it cannot be used."""
+        try:
+            found = open_segment(
+                self.directory, segment_name(first), first, self.ledger or None, write=self.write_mode
+            )
+        except LedgerCorrupt as error:
+            if self.write_mode:
+                raise
+            return error
+        if found is None:
+            raise Behind
+        return found
+
+    def _load_segment(
+        self, found: tuple[File, Header, int], following: int | None, walk: Walk
+    ) -> Iterator[list[Record | Damage]]:
+        """What is new in a segment; the last one, which none is ``following``, stays open."""
+        file, header, start = found
+        self.ledger = header.ledger
+        if header.first > walk.lsn + 1:
+            yield self._missing(walk, header.first, header)
+        skip = walk.lsn if header.first <= walk.lsn else 0
+        if skip:
+            walk.lsn, walk.steps = header.first - 1, header.steps
+        if following is None:
+            self._take(file, header, start)
+            yield from self._load_tail(start, walk, skip)
+            return
+        for items in read_sealed(file, header, start, walk, following - 1, self._steps_before(following)):
+            yield _after(items, skip)
+        file.close()
+        self.durable = walk.lsn
 
     def _load_tail(self, start: int, walk: Walk, skip: int) -> Iterator[list[Record | Damage]]:
         assert self.file is not None
@@ -194,14 +206,9 @@ class Journal:
 
     def _steps_before(self, first: int) -> int:
         """The intents before a segment; 0 where it cannot tell."""
-        try:
-            found = open_segment(self.directory, segment_name(first), first, self.ledger or None)
-        except LedgerCorrupt:
-            if self.write_mode:
-                raise
+        found = self._open(first)
+        if isinstance(found, LedgerCorrupt):
             return 0
-        if found is None:
-            raise Behind
         found[0].close()
         return found[1].steps
 
