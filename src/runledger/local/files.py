@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
-from runledger.local.directory import Directory
-from runledger.local.layout import LEDGER, OWNERS, RUN
+from runledger.errors import DiskRefused, LedgerCorrupt
+from runledger.local.directory import Directory, Stat
+from runledger.local.layout import LEDGER, OWNERS, REPAIRED, RUN
 
 __all__ = ["Files", "find_root"]
 
@@ -42,6 +44,7 @@ class Files:
         self.ledger: Directory | None = None
         self.owners: Directory | None = None
         self._names_synced = False
+        self._here: Stat | None = None
 
     def find(self) -> None:
         """Open what exists by now."""
@@ -55,6 +58,14 @@ class Files:
                 top.close()
         if self.run is not None and self.ledger is None:
             self.ledger = self.run.child(LEDGER)
+            if self.ledger is not None:
+                self._here = self.ledger.stat(".")
+            elif self.run.stat(REPAIRED) is not None:
+                raise LedgerCorrupt(
+                    f"{self.run.path}: a repair was cut off before it put the ledger in its place",
+                    hint="To finish it: runledger repair",
+                    damage=[],
+                )
         if self.ledger is not None and self.owners is None:
             self.owners = self.ledger.child(OWNERS)
 
@@ -73,13 +84,32 @@ class Files:
             top.sync()
         finally:
             top.close()
-        self.ledger = self.ledger or self.run.child(LEDGER, create=True)
-        assert self.ledger is not None
+        if self.ledger is None:
+            self.ledger = self.run.child(LEDGER, create=True)
+            assert self.ledger is not None
+            self._here = self.ledger.stat(".")
         self.owners = self.owners or self.ledger.child(OWNERS, create=True)
         self._hide_from_git(self.ledger)
         self.run.sync()
         self.ledger.sync()
         self._names_synced = True
+
+    def check_in_place(self) -> None:
+        """Under the append lock: what is written into a folder that was deleted or moved away nobody finds again.
+
+        Raises:
+            DiskRefused: the name leads to another folder than the one that is open, or to none.
+        """
+        if self.run is None or self.ledger is None or self._here is None:
+            return
+        named = self.run.stat(LEDGER)
+        if named is None or named.ino != self._here.ino:
+            raise DiskRefused(
+                f"{self.ledger.path} was deleted or replaced while it was in use; nothing more is recorded there",
+                hint="Open the ledger again; what it knows then is all there is.",
+                path=self.ledger.path,
+                errno=errno.ESTALE,
+            )
 
     def _hide_from_git(self, ledger: Directory) -> None:
         if ledger.stat(".gitignore") is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "APPEND_LOCK",
     "BLOCK_BYTES",
+    "BROKEN",
     "CHECKPOINT",
     "COMPACT_LOCK",
     "EXTENT",
@@ -13,6 +14,7 @@ __all__ = [
     "HISTORY",
     "LEDGER",
     "OWNERS",
+    "REPAIRED",
     "RESERVE",
     "RESULTS",
     "RUN",
@@ -27,6 +29,8 @@ FORMAT = 1
 RUN = ".run"
 STATE = "sprint-plan-state.json"
 LEDGER = "ledger"
+REPAIRED = "ledger.repaired"
+BROKEN = "ledger.broken-"
 OWNERS = "owners"
 RESULTS = "results"
 APPEND_LOCK = "lock"

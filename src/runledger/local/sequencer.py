@@ -249,6 +249,12 @@ class Sequencer:
             assert lock is not None
         if not lock.lock():
             self._wait_for(lock)
+        try:
+            self.files.check_in_place()
+        except DiskRefused as error:
+            lock.unlock()
+            self.failed = error
+            raise
         return lock
 
     def _wait_for(self, lock: File) -> None:
