@@ -147,6 +147,8 @@ def _provably_new(view: View) -> None:
         raise LedgerCorrupt(
             f"{d.file}, offset {d.offset}: LSN {d.first} to {d.last} are lost ({d.reason}), {d.intents} intents among "
             "them; a step that nothing is known of may be one of those",
-            hint=f"Find out, then: runledger resolve --lsn {d.first} --happened|--not-happened --reason TEXT",
+            hint="Find out which, then for each that happened: "
+            f"runledger resolve NAME KEY --lsn {d.first} --happened --reason TEXT\n"
+            f"Once nothing else can have: runledger resolve --lsn {d.first} --not-happened --reason TEXT",
             damage=list(view.damage),
         )

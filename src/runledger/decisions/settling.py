@@ -10,7 +10,7 @@ from runledger.errors import LeaseLapsed, ResolveRefused, UsageError
 from runledger.fold import identity_of
 from runledger.store import Aborted, Happened, Note, Resolution, Settle
 from runledger.text import escape
-from runledger.view import OpenStep, View
+from runledger.view import OpenStep, Settled, View
 
 __all__ = ["note", "resolve", "settle"]
 
@@ -143,6 +143,7 @@ def _to_resolve(tx: Transaction, x: Resolution) -> OpenStep | None:
         here = (identity_of(scope, run, x.name, x.key) for scope in ("run", "ledger"))
         step = next((view.open[view.keys[i]] for i in here if i in view.keys), None)
         step = step or next((s for s in view.open.values() if (s.name, s.key) == (x.name, x.key)), None)
+        step = step or _named(tx, x)
     if step is None:
         raise ResolveRefused(_not_open(tx, x, shown), hint="To see what is in doubt: runledger replay")
     if x.lsn is not None and step.lsn != x.lsn:
@@ -155,6 +156,32 @@ def _to_resolve(tx: Transaction, x: Resolution) -> OpenStep | None:
             f"{shown} is in flight, not in doubt: {fate.how}", hint="Wait for it, or end that process."
         )
     return step
+
+
+def _named(tx: Transaction, x: Resolution) -> OpenStep | None:
+    """The step of a lost intent, which only the person who resolves it can name."""
+    view, run = tx.view, tx.view.run
+    lost = any(d.first <= (x.lsn or 0) <= d.last and d.intents > d.sure for d in view.damage)
+    if not lost or x.lsn is None or x.name is None or x.key is None or run is None:
+        return None
+    known: list[OpenStep | Settled] = [*view.open.values(), *view.settled.values()]
+    scope = "ledger" if any((s.name, s.scope) == (x.name, "ledger") for s in known) else "run"
+    identity = identity_of(scope, run.id, x.name, x.key)
+    assert identity is not None
+    if tx.settled(identity) is not None:
+        return None
+    return OpenStep(
+        lsn=x.lsn,
+        name=x.name,
+        key=x.key,
+        scope=scope,
+        run=run.id,
+        attempt=1,
+        started="",
+        owner="",
+        over=True,
+        damaged=True,
+    )
 
 
 def _not_open(tx: Transaction, x: Resolution, shown: str) -> str:
