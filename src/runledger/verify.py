@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from runledger.errors import LedgerCorrupt, LedgerError
+from runledger.local import checkpoint
 from runledger.local.files import find_root
 from runledger.local.known import inspect
 from runledger.local.layout import CHECKPOINT, HISTORY, STATE
@@ -64,6 +65,7 @@ def _findings(known: Known, reader: Reader) -> Iterator[Finding]:
             d.file, f"{d.reason} (LSN {d.first} to {d.last}, {d.intents} intents)", d.offset, d.first
         )
     yield from _state_file(known, reader)
+    yield from _checkpoint(reader)
     yield from _history(reader)
     yield from _results(reader, reader.view)
 
@@ -84,6 +86,18 @@ def _state_file(known: Known, reader: Reader) -> Iterator[Finding]:
         yield Finding(
             path, "it was changed by somebody else; the next action puts that on record", lsn=known.view.lsn
         )
+
+
+def _checkpoint(reader: Reader) -> Iterator[Finding]:
+    ledger = reader.files.ledger
+    if ledger is None:
+        return
+    path = f"{ledger.path}/{CHECKPOINT}"
+    try:
+        if checkpoint.read(ledger) is None and reader.base:
+            yield Finding(path, f"it is missing; its copy in {HISTORY} serves", 0, reader.base)
+    except LedgerCorrupt as error:
+        yield Finding(path, error.message, 0)
 
 
 def _history(reader: Reader) -> Iterator[Finding]:

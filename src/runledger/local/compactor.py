@@ -24,6 +24,7 @@ from runledger.local.journal import segments
 from runledger.local.layout import COMPACT_LOCK, HISTORY, segment_name
 from runledger.log import event
 from runledger.record import Compacted
+from runledger.view import View
 
 if TYPE_CHECKING:
     from runledger.local.reader import Reader
@@ -65,15 +66,8 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     with sequencer.ordered() as tx:
         view, journal = tx.view, reader.journal
         assert journal is not None
-        if view.damage:
-            d = view.damage[0]
-            raise LedgerCorrupt(
-                f"{d.file}, offset {d.offset}: {d.reason}; nothing is dropped while records are damaged",
-                hint="To see all of it: runledger verify",
-                damage=list(view.damage),
-            )
-        folded = checkpoint.read(ledger)
-        before = folded.lsn if folded is not None else 0
+        before = _folded(reader, ledger)
+        _refuse_damage(view, before)
         idle = journal.file is None or view.news <= before
         if not idle:
             tx.bury()
@@ -101,6 +95,27 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     state_keeper.write()
     event("info", "compaction.done", upto=upto, steps=len(settled), segments=dropped)
     return {"folded": len(settled), "upto": upto, "segments": dropped}
+
+
+def _folded(reader: Reader, ledger: Directory) -> int:
+    """What the last compaction reached; a damaged checkpoint is replaced by the next one."""
+    try:
+        folded = checkpoint.read(ledger)
+    except LedgerCorrupt:
+        return reader.base
+    return folded.lsn if folded is not None else 0
+
+
+def _refuse_damage(view: View, before: int) -> None:
+    """What the checkpoint says is lost, a repair has put there, with the files kept aside; the rest is evidence yet."""
+    fresh = [d for d in view.damage if d.last > before]
+    if fresh:
+        d = fresh[0]
+        raise LedgerCorrupt(
+            f"{d.file}, offset {d.offset}: {d.reason}; nothing is dropped while records are damaged",
+            hint="To see all of it: runledger verify. To go on without what is lost: runledger repair",
+            damage=list(view.damage),
+        )
 
 
 def _remove_leftovers(ledger: Directory) -> None:

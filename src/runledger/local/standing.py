@@ -9,7 +9,7 @@ from runledger.clock import parse
 from runledger.local.directory import Directory
 from runledger.local.owner import fate
 from runledger.store import Fate
-from runledger.view import OpenStep, View
+from runledger.view import OpenStep, Owner, View
 
 __all__ = ["fate_of", "in_doubt_of"]
 
@@ -34,9 +34,11 @@ def fate_of(step: OpenStep, owners: Directory | None, me: str, active: set[int])
         if step.lsn in active:
             return Fate(alive=True, how="this process is at work on it")
         return Fate(alive=False, how="its call in this process is over")
-    if step.by is None:
+    # Where the record is lost that tells who the owner is, its lock still tells whether it lives.
+    by = step.by or Owner(id=step.owner, pid=0, start=0, boot="", pidns="", host="", since="")
+    verdict = fate(owners, by, set())
+    if step.by is None and not verdict.alive:
         return Fate(alive=False, how="nothing is known of its owner")
-    verdict = fate(owners, step.by, set())
     return Fate(alive=verdict.alive, how=verdict.how)
 
 

@@ -116,8 +116,11 @@ class LocalTransaction:
             )
             self.bury()
         record.owner = self.owner
+        segment = journal.header
         journal.stamp(record)
         advance(self.view, record)
+        if journal.header is not segment:
+            self.urgent = True  # the state file witnesses that there is another segment
         if type(record) in (Started, Adopted):
             self.state_file.claimed()
         if type(record) in _URGENT:
