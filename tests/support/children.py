@@ -171,7 +171,9 @@ def command(root: Path, *words: str, env: Mapping[str, str] | None = None, wrap:
         text=True,
         timeout=SECONDS,
     )
-    return Ended(done.returncode, done.stdout.splitlines(), done.stderr)
+    return Ended(
+        done.returncode, done.stdout.removesuffix("\n").split("\n") if done.stdout else [], done.stderr
+    )
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def read_by_jq(*paths: Path, query: str = ".") -> list[str]:
     )
     assert done.returncode == 0, done.stderr
     assert not done.stderr
-    return done.stdout.splitlines()
+    return [line for line in done.stdout.split("\n") if line]
 
 
 def leftovers(root: Path) -> list[str]:
