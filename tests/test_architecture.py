@@ -13,16 +13,16 @@ PACKAGE = Path(__file__).parents[1] / "src" / "runledger"
 # From the bottom up. A folder with a slash stands for all that is in it, and may import within itself.
 ROWS = (
     # words and tools
-    "errors log options record text version json_style json_text values/ granularity/",
+    "errors log options record text version json_style json_text values/ granularity/  local.mending",
     "clock document keys/ run_state view  local local.checkout local.group_commit local.layout local.process",
     # what a record, a state file and an open file say
     "drift losses skip state_fields  local.directory local.frame local.worker",
-    "state_reading  local.checkpoint local.files local.history_rows local.owner local.results local.segment",
+    "state_reading  local.checkpoint local.files local.history_rows local.owner local.results local.salvage",
     # the fold, and the port between the protocol and whatever keeps the ledger
-    "fold state_file store  local.history_files local.journal",
+    "fold state_file store  local.history_files local.segment",
     # what is decided, and what is told of a doubt
     "decisions/ doubt sending  local.history_check local.history_fold local.payloads local.snapshot local.standing",
-    "refusals step  local.history",
+    "refusals step  local.history local.journal",
     # one entry into a step; one place in the order of records
     "outcome  local.reader",
     "attempt run  local.known local.transaction",

@@ -158,22 +158,13 @@ class Journal:
                 self.torn = item
             elif isinstance(item, Damage):
                 yield [item]
-                self.offset = self._end_of_damage(item)
+            elif not item.records:
+                self.offset = item.end  # of the damage
             else:
                 self._passed(item)
                 yield _after(list(item.records), skip)
         self.sealed = is_sealed_at(self.file, self.offset, self.seed)
         self.clean = self.sealed or self.file.pread(1, self.offset) in (b"", b"\n")
-
-    def _end_of_damage(self, damage: Damage) -> int:
-        assert self.file is not None
-        at = damage.offset
-        while True:
-            data = self.file.pread(EXTENT, at)
-            end = data.find(b"\n")
-            if end >= 0 or not data:
-                return at + end + 1
-            at += len(data)
 
     def _missing(self, walk: Walk, first: int, header: Header | None = None) -> list[Record | Damage]:
         """A segment that should be there and is not."""

@@ -4,25 +4,25 @@ What a crash leaves (a torn tail) and what it never leaves (damage) are told apa
 
 - In a sealed segment every bad byte is damage, since the segment was whole and synced before the next one existed.
 - In the last segment bad bytes are damage when a later valid record was written knowing that they were durable, or when
-  they still are one whole JSON object: a torn write cannot give that. Otherwise they are unsynced writes of a crash.
+  they still are one whole JSON object, or would be sound but for one bit: a torn write cannot give that. Otherwise they
+  are unsynced writes of a crash.
 
 A valid record beyond a hole proves nothing by itself: syncs may persist a later write and lose an earlier one.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
-import msgspec
-
 from runledger.errors import LedgerCorrupt
 from runledger.local import frame
 from runledger.local.directory import Directory, File
 from runledger.local.frame import BadLine, Header
+from runledger.local.mending import is_sound, mended_run
+from runledger.local.salvage import LONGEST_LINE, legible, lost
 from runledger.record import Intent, Record
 from runledger.view import Damage
 
@@ -40,8 +40,6 @@ __all__ = [
 ]
 
 CHUNK = 1 << 20
-LONGEST_LINE = 64 << 20
-"""A line beyond this many bytes is damage: results are inlined only when small, state files are bounded."""
 
 _FILLER = b"\n\0"
 _SEAL = b'{"t":"seal"'
@@ -229,73 +227,19 @@ def _good_lines(file: File, offset: int, size: int, seed: int) -> Iterator[tuple
 
 
 def _damage(file: File, begin: int, end: int, walk: Walk, last: int, steps: int, reason: str) -> Damage:
-    data = file.pread(min(end - begin, CHUNK), begin)
-    salvaged = _salvage(data)
-    found = Damage(
-        file=file.path,
-        offset=begin,
-        first=walk.lsn + 1,
-        last=last,
-        reason=reason,
-        intents=max(0, steps - walk.steps),
-        salvaged=list(salvaged),
-        sure=sum(lines > 1 for lines in salvaged.values()),
-        moves=last - walk.lsn - len(_harmless(data, walk.lsn + 1, last)),
-    )
+    found = lost(file, begin, end, (walk.lsn, walk.steps), (last, steps), reason)
     walk.lsn, walk.steps = last, max(steps, walk.steps)
     return found
-
-
-_NUMBERED = re.compile(rb'^\{"t":"(\w+)","lsn":([0-9]{1,18}),', re.MULTILINE)
 
 
 def lost_whole(file: File, walk: Walk, last: int | None, steps: int | None, reason: str) -> Damage:
     """A segment that cannot be used is lost, up to ``last`` and ``steps``; where nothing tells those, up to the highest
     number that is legible in it."""
-    data = file.pread(LONGEST_LINE, 0)
+    size = file.stat().size
     if last is None:
-        seen = _NUMBERED.findall(data)
-        last = max([walk.lsn + 1, *(int(lsn) for _, lsn in seen if int(lsn) - walk.lsn <= len(data))])
-        steps = walk.steps + max(1, sum(kind == b"intent" for kind, _ in seen))
-    return _damage(file, 0, len(data), walk, last, steps or 0, reason)
-
-
-_HARMLESS = re.compile(
-    rb'^\{"t":"(?:opened|closed|lost|intent|mark|checkpoint|commit|abort|doubt|resolved|torn|compacted)",'
-    rb'"lsn":([0-9]{1,20}),',
-    re.MULTILINE,
-)
-
-
-def _harmless(data: bytes, first: int, last: int) -> set[int]:
-    """Which of the lost records legibly moved no run: one kind does not become another by an accident."""
-    return {lsn for lsn in map(int, _HARMLESS.findall(data)) if first <= lsn <= last}
-
-
-def _salvage(data: bytes) -> dict[tuple[str, str, str | None], int]:
-    """The identities still legible in the bad bytes, and how many lines tell each; a line without a name says
-    nothing."""
-    found: dict[tuple[str, str, str | None], int] = {}
-    for line in data.split(b"\n"):
-        name = _member(line, b',"name":"')
-        if name is not None:
-            identity = (_member(line, b',"scope":"') or "run", name, _member(line, b',"key":"'))
-            found[identity] = found.get(identity, 0) + 1
-    return found
-
-
-def _member(line: bytes, opening: bytes) -> str | None:
-    at = line.find(opening)
-    if at < 0:
-        return None
-    begin = at + len(opening)
-    end = begin
-    while end < len(line) and line[end] != 0x22:
-        end += 2 if line[end] == 0x5C else 1
-    try:
-        return msgspec.json.decode(b'"' + line[begin:end] + b'"', type=str)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+        last, intents = legible(file, size, walk.lsn)
+        steps = walk.steps + max(1, intents)
+    return _damage(file, 0, size, walk, last, steps or 0, reason)
 
 
 def read_tail(file: File, header: Header, start: int, walk: Walk) -> Iterator[Lines | Damage | TornTail]:
@@ -316,20 +260,42 @@ def read_tail(file: File, header: Header, start: int, walk: Walk) -> Iterator[Li
         size_bad = _content_end(file, offset, size) - offset
         if size_bad <= 0 or is_sealed_at(file, offset, seed):
             return
-        proof = _proof(file, offset, size, seed, walk.lsn)
-        if proof is not None and (proof[0], proof[2]) == (walk.lsn, offset):
-            continue  # a writer has put the next record here meanwhile
-        if proof is None and not (lines.bad is not None and lines.bad.whole):
+        found = _proof(file, offset, size, seed, walk.lsn) or _untorn(file, offset, seed, walk, lines.bad)
+        if found is None:
             yield TornTail(offset, size_bad)
             return
-        found = proof
-        if found is None:
-            end = file.pread(CHUNK, offset).find(b"\n")
-            found = (walk.lsn + 1, walk.steps + _names_an_intent(file, offset), offset + end + 1)
         yield _damage(
             file, offset, found[2], walk, found[0], found[1], str(lines.bad or "records are missing")
         )
         offset = found[2]
+        yield Lines([], [], offset, None)
+
+
+def _untorn(
+    file: File, offset: int, seed: int, walk: Walk, bad: BadLine | None
+) -> tuple[int, int, int] | None:
+    """As ``_proof``, of bad bytes at the end that no torn write leaves: one JSON object, or whole but for one bit."""
+    if bad is None:
+        return None
+    lines = file.pread(CHUNK, offset).split(b"\n", 2)
+    if len(lines) < 2:
+        return None
+    end = offset + len(lines[0]) + 1
+    if bad.whole:
+        return walk.lsn + 1, walk.steps + lines[0].startswith(b'{"t":"intent"'), end
+    for data in (lines[0] + b"\n", b"\n".join(lines[:2]) + b"\n"):
+        last = _last_in(mended_run(data, seed), seed)
+        if last is not None and last.lsn > walk.lsn:
+            return last.lsn, last.steps, offset + len(data)
+    return None
+
+
+def _last_in(data: bytes | None, seed: int) -> Record | None:
+    """The last record of a stretch that was mended."""
+    for line in reversed((data or b"").split(b"\n")):
+        if is_sound(line, seed) and not line.startswith(_SEAL):
+            return frame.decode(line, seed)
+    return None
 
 
 def is_sealed_at(file: File, offset: int, seed: int) -> bool:
@@ -338,10 +304,6 @@ def is_sealed_at(file: File, offset: int, seed: int) -> bool:
         return False
     line = file.pread(256 << 10, offset).split(b"\n", 1)[0]
     return frame.seal_of(line, seed) is not None
-
-
-def _names_an_intent(file: File, offset: int) -> bool:
-    return file.pread(20, offset).startswith(b'{"t":"intent"')
 
 
 def _proof(file: File, offset: int, size: int, seed: int, after: int) -> tuple[int, int, int] | None:

@@ -1,0 +1,81 @@
+"""What can still be read of lost records: enough that none of them reads as "never happened"."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from runledger.local.directory import File
+from runledger.view import Damage
+
+__all__ = ["LONGEST_LINE", "legible", "lost"]
+
+LONGEST_LINE = 64 << 20
+"""A line beyond this many bytes is damage: results are inlined only when small, state files are bounded."""
+
+_NUMBERED = re.compile(rb'^\{"t":"(\w+)","lsn":([0-9]{1,18}),', re.MULTILINE)
+_HARMLESS = frozenset(
+    b"opened closed lost intent mark checkpoint commit abort doubt resolved torn compacted".split()
+)
+"""Kinds that move no run; one kind does not become another by an accident."""
+
+
+def lost(
+    file: File, begin: int, end: int, before: tuple[int, int], last: tuple[int, int], reason: str
+) -> Damage:
+    """The damage of the bytes from ``begin`` to ``end``; ``before`` and ``last`` are LSN and count of intents of the good
+    record before it and of the last lost one."""
+    data = file.pread(min(end - begin, LONGEST_LINE), begin)
+    first, upto = before[0] + 1, last[0]
+    salvaged = _identities(data)
+    harmless = {
+        lsn
+        for kind, number in _NUMBERED.findall(data)
+        if kind in _HARMLESS and first <= (lsn := int(number)) <= upto
+    }
+    return Damage(
+        file=file.path,
+        offset=begin,
+        first=first,
+        last=upto,
+        reason=reason,
+        intents=max(0, last[1] - before[1]),
+        salvaged=list(salvaged),
+        sure=sum(lines > 1 for lines in salvaged.values()),
+        moves=upto - before[0] - len(harmless),
+    )
+
+
+def legible(file: File, size: int, after: int) -> tuple[int, int]:
+    """Of a file in which nothing can be trusted: the highest LSN behind ``after`` that its lines could hold, and how
+    many of them say that they are intents."""
+    data = file.pread(min(size, LONGEST_LINE), 0)
+    seen = _NUMBERED.findall(data)
+    numbers = [lsn for _, number in seen if (lsn := int(number)) - after <= len(data)]
+    return max([after + 1, *numbers]), sum(kind == b"intent" for kind, _ in seen)
+
+
+def _identities(data: bytes) -> dict[tuple[str, str, str | None], int]:
+    """The identities that are legible, and how many lines tell each; a line without a name says nothing."""
+    found: dict[tuple[str, str, str | None], int] = {}
+    for line in data.split(b"\n"):
+        name = _member(line, b',"name":"')
+        if name is not None:
+            identity = (_member(line, b',"scope":"') or "run", name, _member(line, b',"key":"'))
+            found[identity] = found.get(identity, 0) + 1
+    return found
+
+
+def _member(line: bytes, opening: bytes) -> str | None:
+    at = line.find(opening)
+    if at < 0:
+        return None
+    begin = at + len(opening)
+    end = begin
+    while end < len(line) and line[end] != 0x22:
+        end += 2 if line[end] == 0x5C else 1
+    try:
+        return msgspec.json.decode(b'"' + line[begin:end] + b'"', type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
