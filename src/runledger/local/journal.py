@@ -108,20 +108,22 @@ class Journal:
             walk.lsn, walk.steps = firsts[0] - 1, self._steps_before(firsts[0])
         elif firsts[0] > lsn + 1:
             yield self._missing(walk, firsts[0])
+        before: str | None = None
         for i, first in enumerate(firsts):
-            found = self._open(first)
+            found = self._open(first, before if first == walk.lsn + 1 else None)
             if isinstance(found, LedgerCorrupt):
+                before = None
                 yield self._unusable(walk, firsts[i:], found)
             else:
+                before = found[1].segment
                 yield from self._load_segment(found, firsts[i + 1] if i + 1 < len(firsts) else None, walk)
         self.lsn, self.steps = walk.lsn, walk.steps
 
-    def _open(self, first: int) -> tuple[File, Header, int] | LedgerCorrupt:
+    def _open(self, first: int, after: str | None = None) -> tuple[File, Header, int] | LedgerCorrupt:
         """The segment that begins with ``first``; to a reader, why it cannot be used."""
+        name, ledger = segment_name(first), self.ledger or None
         try:
-            found = open_segment(
-                self.directory, segment_name(first), first, self.ledger or None, write=self.write_mode
-            )
+            found = open_segment(self.directory, name, first, ledger, after=after, write=self.write_mode)
         except LedgerCorrupt as error:
             if self.write_mode:
                 raise
@@ -260,7 +262,14 @@ class Journal:
     def _next_segment(self) -> bool:
         """Move to the segment that begins with the next record; a rolled one is durable before its successor exists."""
         first = self.lsn + 1
-        opened = open_segment(self.directory, segment_name(first), first, self.ledger, write=self.write_mode)
+        opened = open_segment(
+            self.directory,
+            segment_name(first),
+            first,
+            self.ledger,
+            after=self.header.segment if self.header is not None else None,
+            write=self.write_mode,
+        )
         if opened is None:
             if any(later > first for later in segments(self.directory)):
                 raise Behind

@@ -24,8 +24,8 @@ _HARMLESS = frozenset(
 def lost(
     file: File, begin: int, end: int, before: tuple[int, int], last: tuple[int, int], reason: str
 ) -> Damage:
-    """The damage of the bytes from ``begin`` to ``end``; ``before`` and ``last`` are LSN and count of intents of the good
-    record before it and of the last lost one."""
+    """The damage of the bytes from ``begin`` to ``end``; ``before`` and ``last`` are LSN and count of intents of the
+    good record before it and of the last lost one."""
     data = file.pread(min(end - begin, LONGEST_LINE), begin)
     first, upto = before[0] + 1, last[0]
     salvaged = _identities(data)

@@ -72,9 +72,16 @@ class Walk:
 
 
 def open_segment(
-    directory: Directory, name: str, first: int, ledger: str | None, *, write: bool = False
+    directory: Directory,
+    name: str,
+    first: int,
+    ledger: str | None,
+    *,
+    after: str | None = None,
+    write: bool = False,
 ) -> tuple[File, Header, int] | None:
-    """The segment's file, header and the offset of its first record; None where the file is gone.
+    """The segment's file, header and the offset of its first record; None where the file is gone. ``after`` is the
+    segment that it must follow, where that is known.
 
     Raises:
         LedgerCorrupt: the header is damaged, or belongs to another ledger or another place.
@@ -95,6 +102,8 @@ def open_segment(
             raise corrupt(file.path, 0, first, f"it belongs to another ledger ({header.ledger})")
         if header.first != first:
             raise corrupt(file.path, 0, first, f"its header says that it begins with LSN {header.first}")
+        if after is not None and header.previous not in {None, after}:
+            raise corrupt(file.path, 0, first, "it does not follow the segment before it")
     except BaseException:
         file.close()
         raise
