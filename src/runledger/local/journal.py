@@ -227,8 +227,10 @@ class Journal:
         """What others appended since. Without the lock a line may still be in the writing: it is left for later.
 
         Raises:
-            Behind: the next segment was compacted away.
+            Behind: the next segment was compacted away, or the first one came meanwhile.
         """
+        if self.file is None and segments(self.directory):
+            raise Behind
         if self.file is not None and self.file.pread(1, self.offset) == b"\n":
             self.clean = True
             return []
@@ -385,6 +387,14 @@ class Journal:
         """End the segment and begin the next, unless it holds no record yet."""
         if self.header is not None and self.lsn >= self.header.first:
             self._roll()
+
+    def roll_behind(self, lsn: int, steps: int) -> None:
+        """End the segment and begin the next behind ``lsn``: up to there every number is written or lost."""
+        if self.file is not None and not self.sealed:
+            self._seal()
+        self.sealed = True
+        self.lsn, self.steps = lsn, steps
+        self._roll()
 
     def _roll(self) -> None:
         """Order: the old segment is whole and synced before the next one has a name; a name is given to a file that is
