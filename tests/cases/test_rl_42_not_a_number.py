@@ -41,7 +41,7 @@ PROGRAM = (
 import decimal
 RESULTS = {{{LAMBDAS}}}
 """
-    + """
+    """
 with Ledger.open() as ledger:
     @ledger.step("measure", key="{kind}")
     def measure(kind):
