@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,10 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_story_fits_a_screen_and_ends_with_the_verdict(scratch: Path) -> None:
-    """About forty lines, no escape sequence where nobody looks, in under 20 seconds, nothing left behind."""
-    began = time.monotonic()
+    """About forty lines, no escape sequence where nobody looks, nothing left behind."""
     code, text = played()
     lines = text.splitlines()
     assert (code, lines[-1]) == (0, VERDICT)
-    assert time.monotonic() - began < 20
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 120
     assert "\x1b" not in text
