@@ -66,7 +66,7 @@ class Attempt:
         self._ledger_id = ledger_id
         self._step_class = step_class
         self.step: Step | None = None
-        self._token: Token[tuple[int, int] | None] | None = None
+        self._token: Token[tuple[int, int, Step] | None] | None = None
 
     # --- entering -----------------------------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ class Attempt:
         """
         if type(verdict) is Claimed:
             self.step = self._step_class(self.store, self._ledger_id(), self.claim, verdict)
-            self._token = current.set((id(self.store), verdict.lsn))
+            self._token = current.set((id(self.store), verdict.lsn, self.step))
             return None
         if type(verdict) is Committed:
             return verdict.settled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from types import EllipsisType, TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from runledger import record
 from runledger.attempt import Rules
@@ -24,9 +24,12 @@ from runledger.replay_report import report as replay_report
 from runledger.run import RunBlock
 from runledger.skip import SkipCommitted, Skips
 from runledger.status import Status, status_of
-from runledger.step import current
+from runledger.step import Step, current
 from runledger.store import Claim, Move, Resolution, Store
 from runledger.view import OpenStep, Settled
+
+if TYPE_CHECKING:
+    from runledger.pacing import Pace
 
 __all__ = ["KnownStep", "Ledger", "StepUse"]
 
@@ -200,6 +203,15 @@ class Ledger:
     def skip_committed(self) -> SkipCommitted:
         """``with ledger.skip_committed(), ledger.step(...)``: the block is skipped when its step is committed."""
         return SkipCommitted(self.skips)
+
+    def every(
+        self, seconds: float | str | None = None, *, step: Step | None = None, at_most: float | None = None
+    ) -> Pace:
+        """The pace of a loop in an idempotent step's body (``step``, else the one of this call): saved as often as is
+        cheapest, at first every ``seconds``, never leaving more than ``at_most`` unsaved. Raises UsageError."""
+        from runledger.pacing import pace
+
+        return pace(self.store, step, seconds, at_most)
 
     def lookup(self, name: str, key: str) -> KnownStep | None:
         """What is known of a step, without side effects; None where nothing is."""

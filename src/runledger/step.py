@@ -16,21 +16,21 @@ from runledger.store import Claim, Claimed, Note, Payload, Store
 
 __all__ = ["AsyncStep", "DoubtfulStep", "Step", "current"]
 
-current: ContextVar[tuple[int, int] | None] = ContextVar("runledger_step", default=None)
-"""The store's id and the LSN of the step whose body this context is in. A thread begins without one."""
+current: ContextVar[tuple[int, int, Step] | None] = ContextVar("runledger_step", default=None)
+"""The store's id, the LSN and the step whose body this context is in. A thread begins without one."""
 
 
 class Step:
     """What a body holds of its own step.
 
     Attributes:
-        name, key, lsn, attempt: of the intent.
+        name, key, lsn, attempt, idempotent: of the intent.
         result: what is recorded when the body ends; None unless set.
     """
 
     def __init__(self, store: Store, ledger: str, claim: Claim, claimed: Claimed) -> None:
         self._store = store
-        self._riding = claim.idempotent
+        self.idempotent = claim.idempotent
         self._claimed = claimed
         self.name = claim.name
         self.key = claim.key
@@ -62,7 +62,7 @@ class Step:
     def _mark(self, label: str, data: dict[str, Any]) -> Note:
         if not isinstance(label, str) or not label:
             raise UsageError("a mark needs a label")
-        return Note(lsn=self.lsn, label=label, data=encode_data(data), riding=self._riding)
+        return Note(lsn=self.lsn, label=label, data=encode_data(data), riding=self.idempotent)
 
     def checkpoint(self, state: Any) -> None:
         """Save ``state`` durably; the next attempt of this step gets it as ``resumed_from``.
