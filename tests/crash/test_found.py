@@ -1,12 +1,25 @@
-"""What the crash model has found in the engine, each as short as it can be told, on real files."""
+"""What the crash model has found in the engine, each as short as it can be told."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from runledger import NOT_HAPPENED, Ledger, ResolveRefused
+from tests.crash.installed import installed
+from tests.crash.trial import Trial
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Iterator[Trial]:
+    """A ledger on a computer that can fail; the power goes at the end, and nothing acknowledged may be lost."""
+    trial = Trial(tmp_path)
+    with installed(trial.computer):
+        yield trial
+        trial.left = "nothing"
+        trial.lose_power()
 
 
 def test_a_first_segment_that_came_meanwhile(root: Path) -> None:
@@ -21,3 +34,28 @@ def test_a_first_segment_that_came_meanwhile(root: Path) -> None:
         assert known.result == 1
         with early.step("pay", key="k2"):
             pass
+
+
+def test_a_segment_whose_maker_died_before_it_synced_the_name(trial: Trial) -> None:
+    """Who goes on in a segment that another process began syncs its name before anything in it is acknowledged."""
+    trial.open("a", segment_bytes=900)
+    trial.open("b", segment_bytes=900)
+    trial.step("b", "k")
+    trial.kill_at("a", "rename")
+    for number in range(9):
+        if "a" in trial.handles:
+            trial.step("a", f"{number}")
+    assert "a" not in trial.handles
+    trial.step("b", "k2")
+
+
+def test_a_segment_whose_name_could_not_be_synced(trial: Trial) -> None:
+    """A refused sync of the directory is made up for before anything in the new segment is acknowledged."""
+    trial.open("a", segment_bytes=900)
+    trial.step("a", "k")
+    trial.fault("sync names", path="ledger")
+    for number in range(9):
+        if trial.computer.faults:
+            trial.step("a", f"{number}")
+    assert not trial.computer.faults
+    trial.step("a", "k2")

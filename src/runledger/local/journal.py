@@ -84,6 +84,7 @@ class Journal:
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._retired: list[File] = []
+        self._named = False
 
     # --- reading ------------------------------------------------------------------------------------------------
 
@@ -212,6 +213,7 @@ class Journal:
         self.file, self.header, self.seed = file, header, frame.seed_of(header.segment)
         self.offset, self.capacity, self.sealed = start, file.stat().size, False
         self._unproven = []
+        self._named = False
 
     def _passed(self, lines: Lines) -> None:
         """Keep where each record begins that no later record calls durable."""
@@ -365,6 +367,10 @@ class Journal:
         Raises:
             DiskRefused: nothing of it may be relied on.
         """
+        if self.file is not None and not self._named:
+            # Whoever gave the segment its name may have died before it synced the directory.
+            self.directory.sync()
+            self._named = True
         if not self._pending:
             return
         assert self.file is not None
@@ -432,6 +438,7 @@ class Journal:
         self.directory.sync()
         file.path = f"{self.directory.path}/{name}"
         self._take(file, header, len(line))
+        self._named = True
         self.durable = self.lsn
 
     def _seal(self) -> None:
