@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runledger import record as r
@@ -105,6 +105,7 @@ def plain(value: Any) -> Any:
     return [plain(one) for one in value] if isinstance(value, list) else value
 
 
+@settings(deadline=None)
 @given(histories(), st.data())
 def test_fold_of_a_whole_is_the_fold_of_its_parts(
     items: list[r.Record | Damage], data: st.DataObject
@@ -121,6 +122,7 @@ def answers(view: View, history: dict[Identity, Settled]) -> dict[Identity, Any]
     return {identity: plain(step) for identity, step in known.items()}
 
 
+@settings(deadline=None)
 @given(histories(), st.data())
 def test_checkpoint_anywhere_changes_no_answer(items: list[r.Record | Damage], data: st.DataObject) -> None:
     """A view that went through a checkpoint, its settled steps through the history, ends as a replay."""
@@ -135,6 +137,7 @@ def test_checkpoint_anywhere_changes_no_answer(items: list[r.Record | Damage], d
     assert bare[0] == bare[1]
 
 
+@settings(deadline=None)
 @given(histories())
 def test_counts_follow_the_numbers(items: list[r.Record | Damage]) -> None:
     """The view's LSN and its count of intents are the journal's own, lost ones among them."""
@@ -146,6 +149,7 @@ def test_counts_follow_the_numbers(items: list[r.Record | Damage]) -> None:
     assert view.steps == seen + lost
 
 
+@settings(deadline=None)
 @given(histories())
 def test_an_identity_is_open_once_or_settled(items: list[r.Record | Damage]) -> None:
     """Keys lead to open steps, and every open step with a key is found by it."""

@@ -57,6 +57,7 @@ RECORDS = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(RECORDS, SEEDS)
 def test_round_trip(record: r.Record, seed: int) -> None:
     """Every field of every kind comes back, and the line has one line feed, at its end."""
@@ -70,6 +71,7 @@ def test_round_trip(record: r.Record, seed: int) -> None:
     assert frame.encode(back, seed) == line
 
 
+@settings(deadline=None)
 @given(RECORDS, SEEDS, st.data())
 def test_any_flipped_bit_is_detected(record: r.Record, seed: int, data: st.DataObject) -> None:
     """Wherever it is: in the content, in the checksum, in what closes the line."""
@@ -90,6 +92,7 @@ def test_every_flipped_bit_of_a_line_is_detected() -> None:
             frame.decode(bytes(flipped), 7)
 
 
+@settings(deadline=None)
 @given(RECORDS, SEEDS, st.data())
 def test_any_cut_line_is_bad_and_no_whole_object(record: r.Record, seed: int, data: st.DataObject) -> None:
     """What a torn write leaves of a line is never taken for a damaged one."""
@@ -99,6 +102,7 @@ def test_any_cut_line_is_bad_and_no_whole_object(record: r.Record, seed: int, da
     assert not bad.value.whole
 
 
+@settings(deadline=None)
 @given(RECORDS, SEEDS, SEEDS)
 def test_no_line_passes_with_another_seed(record: r.Record, seed: int, other: int) -> None:
     """A record is bound to its segment."""
@@ -107,7 +111,7 @@ def test_no_line_passes_with_another_seed(record: r.Record, seed: int, other: in
             frame.decode(frame.encode(record, seed)[:-1], other)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 1500), min_size=1, max_size=5), st.data())
 def test_any_cut_of_the_tail_is_torn(sizes: list[int], data: st.DataObject) -> None:
     """Wherever the file ends: whole records before the cut are read, what is left of the next one is torn."""
