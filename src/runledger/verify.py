@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from runledger.errors import LedgerCorrupt, LedgerError
 from runledger.local import checkpoint
 from runledger.local.files import find_root
+from runledger.local.frame import seed_of
+from runledger.local.journal import segments
 from runledger.local.known import inspect
-from runledger.local.layout import CHECKPOINT, HISTORY, STATE
+from runledger.local.layout import CHECKPOINT, HISTORY, STATE, segment_name
 from runledger.local.reader import Reader
 from runledger.local.results import load
+from runledger.local.segment import open_segment, seal_in
 from runledger.state_file import verifies
 from runledger.store import Known
-from runledger.view import View
+from runledger.view import Damage, View
 
 __all__ = ["SCHEMA", "Finding", "verify"]
 
@@ -51,11 +55,17 @@ def verify(root: str | os.PathLike[str] | None = None) -> list[Finding]:
         damage = error.__dict__.get("damage") or []
         if not damage:
             return [Finding(file=f"{found}/.run/ledger", reason=error.message)]
-        return [Finding(d.file, d.reason, d.offset, d.first) for d in damage]
+        return [_finding_of(d) for d in damage]
     try:
         return list(_findings(known, reader))
     finally:
         reader.close()
+
+
+def _finding_of(damage: Damage | dict[str, Any]) -> Finding:
+    if isinstance(damage, Damage):
+        return Finding(damage.file, damage.reason, damage.offset, damage.first)
+    return Finding(damage["file"], damage["reason"], damage["offset"], damage["lsn"])
 
 
 def _findings(known: Known, reader: Reader) -> Iterator[Finding]:
@@ -65,6 +75,7 @@ def _findings(known: Known, reader: Reader) -> Iterator[Finding]:
             d.file, f"{d.reason} (LSN {d.first} to {d.last}, {d.intents} intents)", d.offset, d.first
         )
     yield from _state_file(known, reader)
+    yield from _seals(reader)
     yield from _checkpoint(reader)
     yield from _history(reader)
     yield from _results(reader, reader.view)
@@ -86,6 +97,26 @@ def _state_file(known: Known, reader: Reader) -> Iterator[Finding]:
         yield Finding(
             path, "it was changed by somebody else; the next action puts that on record", lsn=known.view.lsn
         )
+
+
+def _seals(reader: Reader) -> Iterator[Finding]:
+    """A seal is only there to make reading quick: whether it is sound, nobody else asks."""
+    ledger = reader.files.ledger
+    firsts = segments(ledger) if ledger is not None else []
+    for first in firsts[:-1]:
+        assert ledger is not None
+        name = segment_name(first)
+        try:
+            found = open_segment(ledger, name, first, reader.view.ledger)
+        except LedgerError:
+            continue  # told as damage, or folded long ago
+        if found is not None:
+            file, header, _ = found
+            if seal_in(file, seed_of(header.segment)) is None:
+                yield Finding(
+                    f"{ledger.path}/{name}", "the segment's seal is damaged", file.stat().size, first
+                )
+            file.close()
 
 
 def _checkpoint(reader: Reader) -> Iterator[Finding]:

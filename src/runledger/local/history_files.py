@@ -6,6 +6,7 @@ locks do. So nothing here opens it but through SQLite, save to copy one that thi
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -45,6 +46,7 @@ _PREFIX, _SUFFIX = "history.", ".tmp"
 _BUSY = {5, 6, 15}  # BUSY, LOCKED, PROTOCOL
 _REFUSED = {3, 7, 8, 9, 10, 13, 14, 22}  # PERM, NOMEM, READONLY, INTERRUPT, IOERR, FULL, CANTOPEN, NOLFS
 _CORRUPT_FS = 10 | 33 << 8
+_ERRNO = {3: errno.EACCES, 7: errno.ENOMEM, 8: errno.EROFS, 10: errno.EIO, 13: errno.ENOSPC}
 
 
 _writers: dict[tuple[int, int], int] = {}
@@ -72,7 +74,7 @@ def translated(path: str, error: Exception) -> LedgerError:
     if code & 0xFF in _BUSY:
         return LedgerBusy(f"{path}: another process has kept the history locked for {BUSY_S:g} s")
     if code & 0xFF in _REFUSED and code != _CORRUPT_FS:
-        return DiskRefused(f"cannot use {path}: {error}", path=path, errno=None)
+        return DiskRefused(f"cannot use {path}: {error}", path=path, errno=_ERRNO.get(code & 0xFF))
     return corrupt(path, str(error))
 
 
@@ -95,7 +97,9 @@ def stamp_of(path: str) -> Stamp | None:
             ) from error
         if not stat.S_ISREG(here.st_mode):
             raise DiskRefused(
-                f"cannot use {path + suffix}: it is not a regular file", path=path + suffix, errno=None
+                f"cannot use {path + suffix}: it is not a regular file",
+                path=path + suffix,
+                errno=errno.EINVAL,
             )
         found.append(here)
     main, wal = found[0], found[1]

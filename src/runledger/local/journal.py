@@ -167,7 +167,9 @@ class Journal:
                 self._passed(item)
                 yield _after(list(item.records), skip)
         self.sealed = is_sealed_at(self.file, self.offset, self.seed)
-        self.clean = self.sealed or self.file.pread(1, self.offset) in (b"", b"\n")
+        self.clean = self.sealed or (
+            self.file.pread(1, self.offset) in {b"", b"\n"} and self.file.pread(1, self.offset - 1) == b"\n"
+        )
 
     def _missing(self, walk: Walk, first: int, header: Header | None = None) -> list[Record | Damage]:
         """A segment that should be there and is not."""
@@ -239,15 +241,10 @@ class Journal:
         found: list[Record] = []
         self.clean = True
         while self.file is not None:
-            data = self.file.pread(READ_ON, self.offset)
+            data = self._ahead(self.file)
             if data and data[0] == 0x0A:
                 return found
             if data:
-                while len(data) % READ_ON == 0 and b"\n\n" not in data:
-                    more = self.file.pread(max(READ_ON, len(data)), self.offset + len(data))
-                    if not more:
-                        break
-                    data += more
                 walk = Walk(self.lsn, self.steps)
                 lines = scan(data, self.offset, self.seed, walk)
                 if lines.records:
@@ -262,6 +259,16 @@ class Journal:
             if not self._next_segment():
                 return found
         return found
+
+    def _ahead(self, file: File) -> bytes:
+        """What follows, up to filler or the file's end."""
+        data = file.pread(READ_ON, self.offset)
+        while len(data) % READ_ON == 0 and data and data[0] != 0x0A and b"\n\n" not in data:
+            more = file.pread(max(READ_ON, len(data)), self.offset + len(data))
+            if not more:
+                break
+            data += more
+        return data
 
     def _next_segment(self) -> bool:
         """Move to the segment that begins with the next record; a rolled one is durable before its successor exists."""
@@ -302,7 +309,7 @@ class Journal:
         appended: so no later crash can bring a piece of them back behind a new record."""
         torn, self.torn, self.clean = self.torn, None, True
         if torn is None or self.file is None:
-            self._fill_zeros()
+            self._fill()
             return None
         self.file.pwrite(b"\n" * (self.file.stat().size - torn.offset), torn.offset)
         self.file.datasync()
@@ -310,9 +317,15 @@ class Journal:
             lsn=0, at="", segment=self.file.path.rpartition("/")[2], offset=torn.offset, size=torn.size
         )
 
-    def _fill_zeros(self) -> None:
-        """A crash may leave an extension whose size grew before its filler: no record was there."""
-        if self.file is not None and not self.sealed and self.file.pread(1, self.offset) == b"\0":
+    def _fill(self) -> None:
+        """A crash may leave an extension whose size grew before its filler: no record was there. What damage left of
+        the last line may lack its line feed: the next record must not be glued to it."""
+        if self.file is None or self.sealed:
+            return
+        if self.file.pread(1, self.offset - 1) != b"\n":
+            self.file.pwrite(b"\n", self.offset)
+            self.offset += 1
+        if self.file.pread(1, self.offset) == b"\0":
             self.file.pwrite(b"\n" * (self.file.stat().size - self.offset), self.offset)
             self.file.datasync()
 
@@ -396,6 +409,8 @@ class Journal:
 
     def roll_behind(self, lsn: int, steps: int) -> None:
         """End the segment and begin the next behind ``lsn``: up to there every number is written or lost."""
+        if self.header is not None and not self.sealed and self.header.first == lsn + 1:
+            return  # it holds no record yet
         if self.file is not None and not self.sealed:
             self._seal()
         self.sealed = True

@@ -37,6 +37,7 @@ __all__ = [
     "read_sealed",
     "read_tail",
     "scan",
+    "seal_in",
 ]
 
 CHUNK = 1 << 20
@@ -156,7 +157,7 @@ def read_sealed(
     seed = frame.seed_of(header.segment)
     size = file.stat().size
     offset = 0
-    seal = _find_seal(file, size, seed)
+    seal = seal_in(file, seed)
     for length, checksum in seal.blocks if seal is not None else ():
         data = file.pread(length, offset)
         if len(data) != length or checksum != f"{crc32(data):08x}":
@@ -173,7 +174,9 @@ def read_sealed(
         yield from _read_lines(file, seed, offset, size, walk, last, steps_after)
 
 
-def _find_seal(file: File, size: int, seed: int) -> frame.Seal | None:
+def seal_in(file: File, seed: int) -> frame.Seal | None:
+    """The seal at the end of a segment, None where there is no sound one."""
+    size = file.stat().size
     tail = file.pread(min(size, 256 << 10), max(0, size - (256 << 10)))
     begin = tail.rfind(b"\n", 0, len(tail) - 1) + 1
     return frame.seal_of(tail[begin:-1], seed) if tail.endswith(b"\n") else None
@@ -270,6 +273,8 @@ def read_tail(file: File, header: Header, start: int, walk: Walk) -> Iterator[Li
         if size_bad <= 0 or is_sealed_at(file, offset, seed):
             return
         found = _proof(file, offset, size, seed, walk.lsn) or _untorn(file, offset, seed, walk, lines.bad)
+        if scan(_whole_lines(file, offset, size), offset, seed, Walk(walk.lsn, walk.steps)).records:
+            continue  # a writer has put the next record here since it was looked at
         if found is None:
             yield TornTail(offset, size_bad)
             return
@@ -284,15 +289,11 @@ def _untorn(
     file: File, offset: int, seed: int, walk: Walk, bad: BadLine | None
 ) -> tuple[int, int, int] | None:
     """As ``_proof``, of bad bytes at the end that no torn write leaves: one JSON object, or whole but for one bit."""
-    if bad is None:
-        return None
     lines = file.pread(CHUNK, offset).split(b"\n", 2)
-    if len(lines) < 2:
-        return None
-    end = offset + len(lines[0]) + 1
-    if bad.whole:
-        return walk.lsn + 1, walk.steps + lines[0].startswith(b'{"t":"intent"'), end
-    for data in (lines[0] + b"\n", b"\n".join(lines[:2]) + b"\n"):
+    feed = b"\n" if len(lines) > 1 else b""
+    if bad is not None and bad.whole:
+        return walk.lsn + 1, walk.steps + lines[0].startswith(b'{"t":"intent"'), offset + len(lines[0] + feed)
+    for data in (lines[0] + feed, b"\n".join(lines[:2]) + b"\n" * (len(lines) > 2)):
         last = _last_in(mended_run(data, seed), seed)
         if last is not None and last.lsn > walk.lsn:
             return last.lsn, last.steps, offset + len(data)
