@@ -9,7 +9,7 @@ import msgspec
 from runledger.record import Failure
 from runledger.store import Fate
 from runledger.text import escape, shell_quote
-from runledger.view import MarkView, OpenStep
+from runledger.view import Damage, MarkView, OpenStep, View
 
 __all__ = [
     "NOT_HAPPENED",
@@ -18,6 +18,7 @@ __all__ = [
     "NotHappened",
     "OwnerReport",
     "StepReport",
+    "loss_lines",
     "report_of",
     "resolve_lines",
 ]
@@ -131,6 +132,17 @@ def resolve_lines(step: StepReport | OpenStep) -> list[str]:
     return [
         f"runledger resolve {which} --happened --reason 'looked: it is there'",
         f"runledger resolve {which} --not-happened --reason 'looked: it is not there'",
+    ]
+
+
+def loss_lines(damage: Damage, view: View) -> list[str]:
+    """The command lines that settle a loss, once the steps that are legible in it are settled."""
+    if any(step.damaged and damage.first <= lsn <= damage.last for lsn, step in view.open.items()):
+        return []
+    which = f"--lsn {damage.first}"
+    return [
+        f"runledger resolve {which} --happened --reason 'looked: nothing is missing'",
+        f"runledger resolve {which} --not-happened --reason 'looked: nothing of it happened'",
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from runledger.doubt import StepReport, report_of, resolve_lines
+from runledger.doubt import StepReport, loss_lines, report_of, resolve_lines
 from runledger.drift import Drift
 from runledger.run_state import ABSENT, INVALID
 from runledger.store import Known
@@ -66,12 +66,7 @@ def report(known: Known, drift: Drift | None = None) -> ReplayReport:
     steps = [report_of(view.open[lsn], known.fates[lsn]) for lsn in sorted(view.open)]
     in_doubt = [step for step in steps if not step.owner.alive]
     resolve = [line for step in in_doubt for line in resolve_lines(step)]
-    for damage in view.damage:
-        if any(damage.first <= step.lsn <= damage.last for step in in_doubt):
-            continue  # what is legible is settled first
-        which = f"--lsn {damage.first}"
-        resolve.append(f"runledger resolve {which} --happened --reason 'looked: nothing is missing'")
-        resolve.append(f"runledger resolve {which} --not-happened --reason 'looked: nothing of it happened'")
+    resolve += [line for damage in view.damage for line in loss_lines(damage, view)]
     return ReplayReport(
         schema=SCHEMA,
         state=state_of(known),

@@ -35,6 +35,7 @@ FAMILIES = {
     "replay": "reports",
     "log": "records",
     "verify": "upkeep",
+    "repair": "repairing",
     "compact": "upkeep",
     "demo": "story",
 }

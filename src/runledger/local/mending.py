@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from zlib import crc32
 
-__all__ = ["is_sound", "mended", "mended_run", "seed_in"]
+__all__ = ["is_sound", "mended", "mended_run", "seed_in", "unglued"]
 
 LONGEST = 1 << 20
 """In bytes; what is longer is not tried."""
@@ -98,6 +98,14 @@ def _better(line: bytes, following: bytes | None, seed: int) -> tuple[bytes, int
             joined = line + bytes([byte]) + following
             if is_sound(joined, seed):
                 return joined, 2
+    return None
+
+
+def unglued(line: bytes, seed: int) -> bytes | None:
+    """The sound line that another one was glued to by a flipped bit of its line feed."""
+    for found in _GLUED.finditer(line):
+        if is_sound(line[: found.start(1)], seed):
+            return line[: found.start(1)]
     return None
 
 

@@ -1,0 +1,244 @@
+"""Which file is which segment: by its header, else by its neighbours, else by its records; never by its name alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from runledger.local import frame
+from runledger.local.directory import Directory, File
+from runledger.local.frame import BadLine, Header
+from runledger.local.layout import FORMAT, segment_first
+from runledger.local.mending import is_sound, mended, mended_run, seed_in, unglued
+from runledger.local.repair_read import opened, pread
+from runledger.record import Intent, Record
+from runledger.state_file import verifies
+
+__all__ = ["Found", "chosen", "found_in", "ledger_of"]
+
+HEAD = 4096
+PROBE = 1 << 20
+"""In bytes: so much of a file is looked at to find out what it is."""
+
+_LEDGER = re.compile(rb'"ledger":"([0-9a-f]{16})"')
+_ID = re.compile(rb'"segment":"([0-9a-f]{16})"')
+
+
+@dataclass
+class Found:
+    """A file with a segment's name.
+
+    ``header`` is what it is, None where nothing tells; ``start`` where the records begin, ``seed`` what their checksums
+    begin with: another one than the header's where only they tell it, which is ``unproven``. ``said`` is what was put
+    right; ``spoiled`` why the file cannot be used; ``foreign`` that nothing of this ledger is lost by that.
+    """
+
+    name: str
+    path: str
+    header: Header | None = None
+    size: int = 0
+    start: int = 0
+    seed: int = 0
+    unproven: bool = False
+    foreign: bool = False
+    said: str = ""
+    spoiled: str = ""
+    probe: bytes = field(default=b"", repr=False)
+
+    @property
+    def first(self) -> int:
+        """Where its name says that it begins."""
+        return segment_first(self.name) or 0
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it may be a segment of this ledger all the same, with records that are lost."""
+        return bool(self.spoiled) and not self.foreign
+
+
+def found_in(directory: Directory) -> list[Found]:
+    """Every file with a segment's name, those without a legible header too.
+
+    Raises:
+        NewerVersion: a later version wrote one.
+    """
+    founds = []
+    for name in directory.names():
+        if segment_first(name) is None:
+            continue
+        found = Found(name, f"{directory.path}/{name}")
+        file = opened(directory, name)
+        if file is None:
+            found.spoiled = "it is not a regular file"
+        else:
+            try:
+                _read_header(file, found)
+            finally:
+                file.close()
+        founds.append(found)
+    return founds
+
+
+def _read_header(file: File, found: Found) -> None:
+    found.size = file.stat().size
+    lines = pread(file, HEAD, 0).split(b"\n", 2)
+    better = None if is_sound(lines[0], 0) else _put_right(lines)
+    line = better or lines[0]
+    try:
+        header = frame.header_of(line)
+    except BadLine:
+        found.spoiled = "the segment's header is damaged" if found.size else "the segment is empty"
+        found.probe = pread(file, PROBE, 0)
+        return
+    if better is not None:
+        found.said = "one flipped bit of its header was turned back"
+    _is(found, header, len(line) + 1)
+
+
+def _put_right(lines: list[bytes]) -> bytes | None:
+    """The header that one flipped bit spoiled: in it, or the line feed behind it, or one that cuts it in two."""
+    better = mended(lines[0], 0) or unglued(lines[0], 0)
+    if better is None and len(lines) > 1:
+        joined = (mended_run(b"\n".join(lines[:2]), 0) or b"").partition(b"\n")[0]
+        better = joined if is_sound(joined, 0) else None
+    return better
+
+
+def _is(found: Found, header: Header, start: int) -> None:
+    found.header, found.start, found.spoiled = header, start, ""
+    found.seed = found.seed or frame.seed_of(header.segment)
+
+
+def ledger_of(founds: Iterable[Found], said: Iterable[str], state: bytes | None) -> str:
+    """The ledger that the files are of: the one that the state file is sealed with, else what most files say, those
+    that have ``said`` it first where they are as many; "" where nothing tells."""
+    votes = Counter(ledger for ledger in said if ledger)
+    votes.update(found.header.ledger for found in founds if found.header is not None)
+    legible = [text.decode() for found in founds for text in _LEDGER.findall(found.probe[:HEAD])]
+    votes.update(legible if not votes else ())
+    text = (state or b"").decode("utf-8", "replace")
+    sealed = [ledger for ledger in votes if verifies(text, ledger)]
+    return (sealed or [ledger for ledger, _ in votes.most_common(1)] or [""])[0]
+
+
+def chosen(directory: Directory, founds: list[Found], ledger: str) -> list[Found]:
+    """One file for each segment of ``ledger``, in order; of the others ``spoiled`` says why they are none."""
+    for found in founds:
+        if found.header is not None and ledger and found.header.ledger != ledger:
+            found.spoiled, found.foreign = f"it belongs to another ledger ({found.header.ledger})", True
+    _identify(founds, ledger)
+    places: dict[int, Found] = {}
+    for found in sorted(founds, key=_rank):
+        if found.header is None or found.spoiled:
+            continue
+        other = places.setdefault(found.header.first, found)
+        if other is not found:
+            found.spoiled, found.foreign = f"it is another copy of {other.name}", True
+        elif found.header.first != found.first:
+            found.said = f"it had the name {found.name}" + (f"; {found.said}" if found.said else "")
+    return _linked(directory, [places[first] for first in sorted(places)])
+
+
+def _rank(found: Found) -> tuple[bool, bool, int]:
+    """The one under its right name first, then the one that nothing had to be put right in, then the longest."""
+    right = found.header is not None and found.header.first == found.first
+    return not right, bool(found.said), -found.size
+
+
+def _linked(directory: Directory, segments: list[Found]) -> list[Found]:
+    """Those that follow one another; a gap is no reason to doubt what comes behind it."""
+    kept: list[Found] = []
+    for found in segments:
+        assert found.header is not None
+        before = kept[-1] if kept else None
+        if before is not None and not _follows(directory, before, found.header):
+            worse = before if before.unproven else found
+            worse.spoiled = f"{before.name} and {found.name} do not follow one another"
+            if worse is found:
+                continue
+            kept.pop()
+        kept.append(found)
+    return kept
+
+
+def _follows(directory: Directory, before: Found, header: Header) -> bool:
+    assert before.header is not None
+    return header.previous in {None, before.header.segment} or _last(directory, before) + 1 < header.first
+
+
+def _last(directory: Directory, found: Found) -> int:
+    """The last record that is legible near the end of a segment; 0 where none is."""
+    file = opened(directory, found.name)
+    if file is None:
+        return 0
+    try:
+        records = _records(pread(file, PROBE, max(found.start, found.size - PROBE)), found.seed)
+    finally:
+        file.close()
+    return records[-1].lsn if records else 0
+
+
+# --- a header that nothing can be made of -------------------------------------------------------------------
+
+
+def _identify(founds: list[Found], ledger: str) -> None:
+    """Find out what the files without a header are: the next segment names the one before it, the bad header may still
+    show its id, and the checksums of the records tell what they begin with."""
+    for found in reversed(founds):
+        if found.header is not None or not found.probe or found.spoiled.endswith("file"):
+            continue
+        body = _behind_first_line(found.probe)
+        following = [
+            f.header for f in founds if f.header is not None and not f.spoiled and f.first > found.first
+        ]
+        ids = [following[0].previous] if following and following[0].previous else []
+        ids += [text.decode() for text in _ID.findall(found.probe[:HEAD])]
+        for segment in ids:
+            records = _records(body, frame.seed_of(segment))
+            if records:
+                _take(found, ledger, segment, records, "its header was written anew")
+                break
+        else:
+            _by_checksums(found, body, ledger)
+
+
+def _by_checksums(found: Found, body: bytes, ledger: str) -> None:
+    """At least two lines whose checksums begin with the same: no accident makes that."""
+    seeds = Counter(seed for line in body.split(b"\n", 100)[:100] if (seed := seed_in(line)) is not None)
+    seed, lines = seeds.most_common(1)[0] if seeds else (0, 0)
+    records = _records(body, seed) if lines > 1 else []
+    if records:
+        found.seed, found.unproven = seed, True
+        text = "its header was written anew; that its records belong here, only they themselves tell"
+        _take(found, ledger, f"{seed:08x}" * 2, records, text)
+
+
+def _take(found: Found, ledger: str, segment: str, records: list[Record], said: str) -> None:
+    first = records[0]
+    header = Header(
+        format=FORMAT,
+        ledger=ledger,
+        segment=segment,
+        first=min(found.first, first.lsn) if first.lsn >= found.first else first.lsn,
+        at=first.at,
+        steps=first.steps - (type(first) is Intent),
+    )
+    _is(found, header, len(found.probe) - len(_behind_first_line(found.probe)))
+    found.said = said
+
+
+def _behind_first_line(probe: bytes) -> bytes:
+    """What follows the header, or what stands in its place."""
+    at = probe.find(b'\n{"t":"', 0, 2 * HEAD)
+    return probe[at + 1 :] if at >= 0 else probe[probe.find(b"\n") + 1 :]
+
+
+def _records(body: bytes, seed: int) -> list[Record]:
+    """The records of the lines that are sound with this seed."""
+    return [
+        frame.decode(line, seed)
+        for line in body.split(b"\n")
+        if is_sound(line, seed) and not line.startswith(b'{"t":"seal"')
+    ]
