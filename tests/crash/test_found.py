@@ -59,3 +59,16 @@ def test_a_segment_whose_name_could_not_be_synced(trial: Trial) -> None:
             trial.step("a", f"{number}")
     assert not trial.computer.faults
     trial.step("a", "k2")
+
+
+def test_a_seal_that_its_writer_did_not_live_to_sync(trial: Trial) -> None:
+    """Who finds a segment sealed and no successor makes the sealed one durable before it begins the next."""
+    trial.open("a", segment_bytes=900)
+    trial.open("b", segment_bytes=900)
+    trial.kill_at("a", "truncate")
+    for number in range(9):
+        if "a" in trial.handles:
+            trial.step("a", f"{number}", idempotent=True)
+    assert "a" not in trial.handles
+    trial.step("b", "k")
+    trial.check()

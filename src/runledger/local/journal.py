@@ -411,8 +411,8 @@ class Journal:
         """End the segment and begin the next behind ``lsn``: up to there every number is written or lost."""
         if self.header is not None and not self.sealed and self.header.first == lsn + 1:
             return  # it holds no record yet
-        if self.file is not None and not self.sealed:
-            self._seal()
+        if self.file is not None:
+            self._finish() if self.sealed else self._seal()
         self.sealed = True
         self.lsn, self.steps = lsn, steps
         self._roll()
@@ -420,8 +420,8 @@ class Journal:
     def _roll(self) -> None:
         """Order: the old segment is whole and synced before the next one has a name; a name is given to a file that is
         already synced, so a segment's header is never unfinished."""
-        if self.file is not None and not self.sealed:
-            self._seal()
+        if self.file is not None:
+            self._finish() if self.sealed else self._seal()
         self.sealed = True
         first = self.lsn + 1
         header = Header(
@@ -456,6 +456,13 @@ class Journal:
         self._named = True
         self.durable = self.lsn
 
+    def _finish(self) -> None:
+        """Whoever sealed the segment died before its successor was there, perhaps before the seal was on the disk."""
+        assert self.file is not None
+        self.rewrite()
+        line = self.file.pread(EXTENT, self.offset).partition(b"\n")[0] + b"\n"
+        self._end_with(line)
+
     def _seal(self) -> None:
         assert self.file is not None
         assert self.header is not None
@@ -468,8 +475,12 @@ class Journal:
             blocks.append((end - begin, f"{crc32(memoryview(data)[begin:end]):08x}"))
             begin = end
         line = frame.line_of(Seal(records=self.lsn - self.header.first + 1, blocks=blocks), self.seed)
-        self.file.pwrite(line, self.offset)
-        self.file.truncate(self.offset + len(line))
+        self._end_with(line)
+
+    def _end_with(self, seal: bytes) -> None:
+        assert self.file is not None
+        self.file.pwrite(seal, self.offset)
+        self.file.truncate(self.offset + len(seal))
         self.file.sync()
 
     def trim(self) -> None:
