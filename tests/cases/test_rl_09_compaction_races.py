@@ -198,4 +198,6 @@ def test_readers_beside_compactions_see_no_damage(root: Path) -> None:
         one.until("ready")
         other.until("ready")
         ran(writer, root)
-        assert (one.end().code, other.end().code) == (0, 0)
+        for reader_ in (one, other):
+            ended = reader_.end()
+            assert ended.code == 0, ended.err

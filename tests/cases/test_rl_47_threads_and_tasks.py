@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.children import ran
+from tests.support.children import PRELUDE, ran
 from tests.support.outside import Outside
 from tests.support.tree import records
 
@@ -51,8 +51,7 @@ if how == "gather":
     asyncio.run(gather())
 elif how == "spawn":
     import subprocess
-    child = [sys.executable, "-c", sys.orig_argv[2], "child", arguments[1], arguments[2]]
-    sys.exit(subprocess.run(child).returncode)
+    sys.exit(subprocess.run([sys.executable, arguments[3], "child", *arguments[1:3]]).returncode)
 else:
     with Ledger.open() as ledger:
         if how == "pool":
@@ -70,7 +69,9 @@ else:
 
 def two_then_the_rest(root: Path, how: str, seed: int) -> None:
     """Crash after two of three; then two are no-ops at most, the rest runs, and nothing is repeated unseen."""
-    ran(WORK, root, how, "crash", seed, code=9)
+    itself = root / "itself.py"
+    itself.write_text(f"{PRELUDE}{WORK}", "utf-8")
+    ran(WORK, root, how, "crash", seed, itself, code=9)
     first = Outside(root).all()
     assert len(first) in {2, 3}
     settle = """
@@ -84,7 +85,7 @@ def two_then_the_rest(root: Path, how: str, seed: int) -> None:
             ledger.resolve(step.name, step.key, outcome, reason="looked", lsn=step.lsn)
     """
     ran(settle, root)
-    again = ran(WORK, root, how, "end", seed).lines
+    again = ran(WORK, root, how, "end", seed, itself).lines
     assert again == [f"ran {key}" for key in KEYS if key not in first]
     assert Counter(Outside(root).all()) == Counter(KEYS)
     intents = {one["lsn"]: one for one in records(root) if one["t"] == "intent"}

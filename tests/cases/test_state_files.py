@@ -314,6 +314,7 @@ def test_the_whole_life_of_a_file_that_nobody_has_seen(text: str) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 @settings(max_examples=500, deadline=None)
 @given(documents())
 def test_the_whole_life_of_many_files_that_nobody_has_seen(text: str) -> None:

@@ -32,7 +32,7 @@ print("loaded:", *sorted(name for name in set(sys.modules) - before if "." not i
 
 def loaded(program: str, root: Path) -> set[str]:
     """The top-level modules that the program loads beyond what an interpreter has."""
-    lines = ran(LOADED.format(program), root).lines
+    lines = ran(LOADED.format(program), root, cold=True).lines
     return set(lines[-1].removeprefix("loaded:").split())
 
 

@@ -15,12 +15,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from tests.support.warm import WarmProcess
+
 __all__ = ["Child", "Ended", "command", "ran", "stopped"]
 
 TOP = Path(__file__).resolve().parents[2]
 """Of the checkout: from here a child imports ``tests.support``."""
 
 PRELUDE = "from tests.support.inside import *\n"
+COMMAND = "import sys\nfrom runledger.cli import main\nsys.exit(main(sys.argv[1:]))\n"
 
 SECONDS = 60.0
 """How long a child may take to say or do anything."""
@@ -44,7 +47,11 @@ def environment(root: Path, env: Mapping[str, str] | None) -> dict[str, str]:
 
 
 class Child:
-    """A Python program at work on ``root``; ``wrap`` is put before its command, such as strace."""
+    """A Python program at work on ``root``; ``wrap`` is put before its command, such as strace.
+
+    It is forked from a process that has everything imported, unless it has an environment or a wrap of its own,
+    or is asked to be ``cold``.
+    """
 
     def __init__(
         self,
@@ -53,17 +60,25 @@ class Child:
         *arguments: object,
         env: Mapping[str, str] | None = None,
         wrap: Sequence[str] = (),
+        prelude: str = PRELUDE,
+        cold: bool = False,
     ) -> None:
-        text = PRELUDE + textwrap.dedent(program)
-        self.process = subprocess.Popen(
-            [*wrap, sys.executable, "-c", text, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(root, env),
-            cwd=root,
-            text=True,
-        )
+        text = prelude + textwrap.dedent(program)
+        words = [str(argument) for argument in arguments]
+        whole = environment(root, env)
+        self.process: subprocess.Popen[str] | WarmProcess
+        if env or wrap or cold:
+            self.process = subprocess.Popen(
+                [*wrap, sys.executable, "-c", text, *words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=whole,
+                cwd=root,
+                text=True,
+            )
+        else:
+            self.process = WarmProcess(text, ["-c", *words], whole, root)
         self.lines: list[str] = []
         self._err: list[str] = []
         self._said: queue.Queue[str | None] = queue.Queue()
@@ -152,9 +167,10 @@ def ran(
     env: Mapping[str, str] | None = None,
     wrap: Sequence[str] = (),
     code: int | None = 0,
+    cold: bool = False,
 ) -> Ended:
     """Run a program to its end, which must be ``code``; None takes any."""
-    with Child(program, root, *arguments, env=env, wrap=wrap) as child:
+    with Child(program, root, *arguments, env=env, wrap=wrap, cold=cold) as child:
         ended = child.end()
     assert code is None or ended.code == code, f"code {ended.code}, said {ended.lines[-5:]}\n{ended.err}"
     return ended
@@ -162,18 +178,8 @@ def ran(
 
 def command(root: Path, *words: str, env: Mapping[str, str] | None = None, wrap: Sequence[str] = ()) -> Ended:
     """Run ``runledger`` with these words to its end."""
-    done = subprocess.run(
-        [*wrap, sys.executable, "-m", "runledger", *words],
-        check=False,
-        capture_output=True,
-        cwd=root,
-        env=environment(root, env),
-        text=True,
-        timeout=SECONDS,
-    )
-    return Ended(
-        done.returncode, done.stdout.removesuffix("\n").split("\n") if done.stdout else [], done.stderr
-    )
+    with Child(COMMAND, root, *words, env=env, wrap=wrap, prelude="") as child:
+        return child.end()
 
 
 @contextmanager
