@@ -25,7 +25,18 @@ from runledger.local.history import History
 from runledger.local.journal import Journal
 from runledger.record import Record
 from runledger.state_file import verifies
-from runledger.view import Identity, View
+from runledger.view import (
+    Damage,
+    Identity,
+    MarkView,
+    OpenStep,
+    Owner,
+    Run,
+    Saved,
+    Settled,
+    SprintView,
+    View,
+)
 from tests.golden import expected_v1 as expected
 from tests.golden.add import record_of
 
@@ -393,6 +404,14 @@ def test_reference_names_every_kind_and_every_member() -> None:
         assert set(re.findall(r"`(\w+)`", rows[tag])) >= members, tag
     for kind in (frame.Header, frame.Seal):
         assert all(f"| `{name}` |" in PAGE for name in kind.__struct_fields__)
+
+
+def test_reference_names_every_member_of_what_is_kept() -> None:
+    """The checkpoint and the history are files too."""
+    for kind in (View, Run, SprintView, OpenStep, MarkView, Saved, Owner, Damage, Settled):
+        assert all(
+            f"`{name}`" in PAGE for name in kind.__struct_fields__ if name not in {"settled", "keys"}
+        ), kind
 
 
 def test_reference_names_every_tag() -> None:
