@@ -3,6 +3,9 @@
 Everything is opened relative to a held directory descriptor and never through a symbolic link, so that a link planted
 in ``.run`` cannot lead a write outside. Every refusal of the operating system becomes a ``DiskRefused`` that names the
 path. Names here are single path components.
+
+What is created is its owner's alone, whatever the umask; in a folder that is set up for a group (its set-group-ID bit
+is set, and the group may write) it is the group's too.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ from typing import NamedTuple
 
 from runledger.errors import DiskRefused, LockUnavailable
 
-__all__ = ["Directory", "File", "Stat"]
+__all__ = ["Directory", "File", "Stat", "refused"]
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
+
+_SHARED = _stat.S_ISGID | _stat.S_IWGRP
 
 RENAME_PAUSES_S = (0.01, 0.03, 0.1, 0.3)
 
@@ -39,6 +44,18 @@ def refused(action: str, path: str, error: OSError) -> DiskRefused:
     if error.errno == _errno.ELOOP:
         reason = "it is a symbolic link, and none is followed here"
     return DiskRefused(f"cannot {action} {path}: {reason}", path=path, errno=error.errno)
+
+
+def _share(fd: int, path: str, bits: int) -> None:
+    """Let the group have what this user owns; what another one owns, they have shared."""
+    mine = os.fstat(fd)
+    if mine.st_uid != os.geteuid() or mine.st_mode & bits == bits:
+        return
+    try:
+        os.fchmod(fd, _stat.S_IMODE(mine.st_mode) | bits)
+    except OSError as error:
+        os.close(fd)
+        raise refused("share", path, error) from error
 
 
 class File:
@@ -167,7 +184,13 @@ class Directory:
         except OSError as error:
             raise refused("create", path, error) from error
         self.sync()
-        return self.child(name)
+        made = self.child(name)
+        if made is not None and self._is_shared():
+            _share(made.fd, path, _stat.S_IRWXG)
+        return made
+
+    def _is_shared(self) -> bool:
+        return os.fstat(self.fd).st_mode & _SHARED == _SHARED
 
     def _is_link(self, name: str) -> bool:
         try:
@@ -192,15 +215,17 @@ class Directory:
             flags |= os.O_CREAT | (os.O_EXCL if exclusive else 0)
         try:
             fd = os.open(name, flags, mode, dir_fd=self.fd)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
             if create:
-                raise
+                raise refused("create", path, error) from error
             return None
         except OSError as error:
             raise refused("open", path, error) from error
         if not _stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
             raise DiskRefused(f"cannot use {path}: it is not a regular file", path=path, errno=_errno.EINVAL)
+        if create and self._is_shared():
+            _share(fd, path, _stat.S_IRGRP | _stat.S_IWGRP)
         return File(fd, path)
 
     def read(self, name: str, limit: int) -> bytes | None:
@@ -209,7 +234,7 @@ class Directory:
         if file is None:
             return None
         try:
-            data = file.pread(limit + 1, 0)
+            data = file.pread(min(limit, file.stat().size) + 1, 0)
             while 0 < len(data) <= limit:
                 more = file.pread(limit + 1 - len(data), len(data))
                 if not more:

@@ -6,7 +6,7 @@ import errno
 import os
 
 from runledger.errors import DiskRefused, LedgerCorrupt
-from runledger.local.directory import Directory, Stat
+from runledger.local.directory import Directory, Stat, refused
 from runledger.local.layout import LEDGER, OWNERS, REPAIRED, RUN
 
 __all__ = ["Files", "find_root"]
@@ -25,7 +25,10 @@ def find_root(root: str | os.PathLike[str] | None) -> str:
     told = os.environ.get("RUNLEDGER_DIR")
     if told:
         return os.path.abspath(told)
-    here = at = os.getcwd()
+    try:
+        here = at = os.getcwd()
+    except OSError as error:
+        raise refused("find", "the working directory", error) from error
     while True:
         if os.path.isdir(os.path.join(at, RUN)):
             return at
@@ -75,7 +78,10 @@ class Files:
         self.find()
         if self._names_synced:
             return
-        os.makedirs(self.root, exist_ok=True)
+        try:
+            os.makedirs(self.root, exist_ok=True)
+        except OSError as error:
+            raise refused("create", self.root, error) from error
         top = Directory.at(self.root)
         assert top is not None
         try:

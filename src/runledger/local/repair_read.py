@@ -71,7 +71,7 @@ def small(directory: Directory, name: str, limit: int) -> bytes | None:
     if file is None:
         return None
     try:
-        data = pread(file, limit + 1, 0)
+        data = pread(file, min(limit, file.stat().size) + 1, 0)
     finally:
         file.close()
     return data if len(data) <= limit else None
