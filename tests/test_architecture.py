@@ -33,7 +33,7 @@ ROWS = (
     # what a user holds
     "ledger repair",
     ".",
-    "bench/ demo/",
+    "bench/ crashtest/ demo/",
     "cli/",
     "__main__",
 )

@@ -37,6 +37,7 @@ FAMILIES = {
     "verify": "upkeep",
     "repair": "repairing",
     "compact": "upkeep",
+    "crashtest": "crashing",
     "demo": "story",
 }
 """The module of each command, in the order in which they are listed; its ``COMMANDS`` say the rest."""
