@@ -25,7 +25,7 @@ FORBIDDEN = {
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)(?:#[^)]*)?\)")
 SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-CALL = re.compile(r"\brunledger ((?:sprint )?[a-z][a-z-]*)")
+CALL = re.compile(r"\brunledger ((?:(?:sprint|bench) )?[a-z][a-z-]*)")
 
 
 def named(path: Path) -> str:

@@ -37,6 +37,8 @@ FAMILIES = {
     "verify": "upkeep",
     "repair": "repairing",
     "compact": "upkeep",
+    "bench steps": "benches",
+    "bench granularity": "benches",
     "crashtest": "crashing",
     "demo": "story",
 }

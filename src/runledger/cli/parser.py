@@ -19,6 +19,9 @@ AFTER = (
     "Results go to standard output, everything else to standard error. `runledger COMMAND --help` tells more."
 )
 
+GROUPS = {"sprint": "begin or complete a sprint", "bench": "measure this machine and this disk"}
+"""What the first of two words is about."""
+
 
 class Parser(argparse.ArgumentParser):
     """An ``ArgumentParser`` whose errors are ours: 64, never 2, which agent runtimes read as "block"."""
@@ -53,14 +56,15 @@ def build_parser() -> Parser:
         "--json", action="store_true", help="one JSON object instead of text; also after COMMAND"
     )
     group = parser.add_subparsers(dest="command_name", metavar="COMMAND", required=True)
-    sprints: Any = None
+    homes: dict[str, Any] = {}
     for command in commands():
         word, _, second = command.name.partition(" ")
-        if second and sprints is None:
-            sprints = group.add_parser(word, help="begin or complete a sprint").add_subparsers(
-                dest="second_word", metavar="begin|complete", required=True
+        if second and word not in homes:
+            seconds = [name.partition(" ")[2] for name in FAMILIES if name.startswith(f"{word} ")]
+            homes[word] = group.add_parser(word, help=GROUPS[word]).add_subparsers(
+                dest="second_word", metavar="|".join(seconds), required=True
             )
-        home = sprints if second else group
+        home = homes[word] if second else group
         child = home.add_parser(second or word, help=command.help, description=_about(command))
         _fill(child, command)
     return parser
@@ -126,7 +130,7 @@ def _no_command(words: list[str], *, as_json: bool) -> NoReturn:
         raise UsageError("a command is missing", hint=parser.format_help().rstrip())
     if words == ["help"]:
         words = ["--help"]
-    if not words[0].startswith("-") and words[0] != "sprint":
+    if not words[0].startswith("-") and words[0] not in GROUPS:
         from difflib import get_close_matches
 
         near = get_close_matches(words[0], FAMILIES)

@@ -21,7 +21,8 @@ _KEPT = struct.Struct("dddd")
 class Seen(NamedTuple):
     """What a child had done when it ended; moments are of the machine's monotonic clock, 0 for never.
 
-    ``resumed`` is how many segments the ledger had when it began, ``overhead`` the seconds beyond their work that ``records`` segments took until they were durable.
+    ``resumed`` is how many segments the ledger had when it began, ``overhead`` the seconds beyond their work that
+    ``records`` segments took until they were durable.
     """
 
     ready: float

@@ -14,7 +14,7 @@ __all__ = ["UNITS", "Job", "Plan", "plan", "segments", "units_of"]
 UNITS = ("fixed", "exponential", "heavy", "ledger")
 
 POINTS = 10
-LONGEST, SHORTEST = 2.0, 1 / 500
+LONGEST, SHORTEST = 1.25, 1 / 500
 """Of the intervals swept, in mean times between deaths."""
 
 KILL_EVERY_S = 0.5
