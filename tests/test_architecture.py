@@ -33,7 +33,9 @@ ROWS = (
     # what a user holds
     "ledger repair",
     ".",
-    "bench/ crashtest/ demo/",
+    "past/",
+    "pictures/",
+    "bench/ crashtest/ demo/ sweep/ advice/ timeline/",
     "cli/",
     "__main__",
 )
