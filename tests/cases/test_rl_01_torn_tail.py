@@ -144,7 +144,7 @@ say(len(acknowledged))
 
 def survives(root: Path, rounds: int, seed: int) -> None:
     """No acknowledged commit is lost to kills in a tight loop."""
-    assert int(ran(ROUNDS, root, rounds, seed).lines[-1]) >= rounds
+    assert int(ran(ROUNDS, root, rounds, seed, seconds=rounds * 2 + 60).lines[-1]) >= rounds
 
 
 def test_kills_in_a_tight_loop_lose_nothing(root: Path) -> None:

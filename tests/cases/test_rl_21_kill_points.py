@@ -98,7 +98,7 @@ REENTRY = {"not-started": "ran", "in_doubt": "step-in-doubt", "committed": "step
 
 def expect_one_verdict(root: Path, point: str, rounds: int, seed: int) -> None:
     """Kill there again and again, with random delays at each write and sync."""
-    lines = ran(ROUNDS, root, point, rounds, seed).lines
+    lines = ran(ROUNDS, root, point, rounds, seed, seconds=rounds * 3 + 60).lines
     assert len(lines) == rounds
     happened = 0 if point in {"intent-written", "before-the-effect"} else 1
     for line in lines:
@@ -153,25 +153,23 @@ def test_the_intents_sync_returns_before_the_effects_first_call(root: Path, tmp_
     assert any(commit < sync for sync in syncs)
 
 
-def killed_by_strace(tmp_path: Path, point: str, number: int, draw: random.Random) -> None:
-    """One step, killed as it enters a system call, with the others delayed."""
-    root = tmp_path / f"{point}-{number}"
-    root.mkdir()
-    probe = tmp_path / "probe"
-    probe.mkdir(exist_ok=True)
-    call, pattern = ("pwrite64", "intent") if "intent" in point else ("pwrite64", "commit")
-    when = nth(STEP, probe / str(number), tmp_path / "numbers", call, rf"\\\"{pattern}\\\"")
-    delay = draw.randrange(0, 5000)
-    wrap = traced(
-        tmp_path / "trace",
-        f"inject={call}:signal=KILL:when={when}",
-        f"inject=fdatasync:delay_enter={delay}",
-    )
-    with Child(STEP, root, wrap=wrap) as child:
-        child.end()
-    seen = ran("known = Ledger.open().lookup('work', 'k1')\nsay(known and known.status)", root).lines[0]
-    assert seen == {"before-the-intent": "None", "before-the-commit": "in_doubt"}[point]
-    assert Outside(root).count("k1") == (0 if point == "before-the-intent" else 1)
+def killed_by_strace(tmp_path: Path, point: str, rounds: int) -> None:
+    """A step a round, killed as it enters a system call, with the syncs delayed by chance."""
+    kind = point.removeprefix("before-the-")
+    undisturbed = tmp_path / "undisturbed"
+    undisturbed.mkdir()
+    when = nth(STEP, undisturbed, tmp_path / "calls", "pwrite64", rf"\\\"{kind}\\\"")
+    draw = random.Random(8039)
+    for number in range(rounds):
+        root = tmp_path / f"round-{number}"
+        root.mkdir()
+        kill = f"inject=pwrite64:signal=KILL:when={when}"
+        delay = f"inject=fdatasync:delay_enter={draw.randrange(5000)}"
+        with Child(STEP, root, wrap=traced(tmp_path / "trace", kill, delay)) as child:
+            child.end()
+        look = "known = Ledger.open().lookup('work', 'k1')\nsay(known and known.status)"
+        assert ran(look, root).lines == ["in_doubt" if kind == "commit" else "None"]
+        assert Outside(root).count("k1") == (1 if kind == "commit" else 0)
 
 
 @requires_strace
@@ -181,6 +179,16 @@ def test_a_kill_inside_a_system_call_has_the_same_verdict(tmp_path: Path, point:
 
     https://github.com/langchain-ai/langgraph/issues/8039
     """
-    (tmp_path / "probe").mkdir()
-    (tmp_path / "probe" / "0").mkdir()
-    killed_by_strace(tmp_path, point, 0, random.Random(1174))
+    killed_by_strace(tmp_path, point, rounds=1)
+
+
+@requires_strace
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("point", ["before-the-intent", "before-the-commit"])
+def test_a_kill_inside_a_system_call_has_the_same_verdict_a_hundred_times(tmp_path: Path, point: str) -> None:
+    """The whole of it.
+
+    https://github.com/langchain-ai/langgraph/issues/8039
+    """
+    killed_by_strace(tmp_path, point, rounds=100)

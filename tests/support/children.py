@@ -168,10 +168,11 @@ def ran(
     wrap: Sequence[str] = (),
     code: int | None = 0,
     cold: bool = False,
+    seconds: float = SECONDS,
 ) -> Ended:
     """Run a program to its end, which must be ``code``; None takes any."""
     with Child(program, root, *arguments, env=env, wrap=wrap, cold=cold) as child:
-        ended = child.end()
+        ended = child.end(seconds)
     assert code is None or ended.code == code, f"code {ended.code}, said {ended.lines[-5:]}\n{ended.err}"
     return ended
 
