@@ -33,7 +33,8 @@ ABORTS_WRONG = (
 KEY = "give it a key: without one a step is recorded, and never skipped"
 STABLE_KEY = "make its key from the work itself, not from a time, a random number or a process id"
 RUN = (
-    "name the run (plan_id=…, --plan-id), so that a restart goes on with it; or scope the keys to the ledger"
+    "a run that is finished must not be started over by a restart: ask `runledger wake` first, "
+    "or use `with ledger.run(plan_id=…)`, which refuses; or scope the keys to the ledger"
 )
 OUTSIDE = "an effect is outside of the steps: move it into the body of one, after its intent"
 LOST = "the restart passes over work: let the ledger alone decide what is done"
