@@ -37,6 +37,7 @@ FAMILIES = {
     "verify": "upkeep",
     "repair": "repairing",
     "compact": "upkeep",
+    "advise": "pictures",
     "bench steps": "benches",
     "bench granularity": "benches",
     "crashtest": "crashing",

@@ -57,6 +57,7 @@ def look(root: str | os.PathLike[str] | None = None) -> Past:
         beats=reading.beats,
         done=reading.done,
         gaps=reading.gaps,
+        light_gaps=reading.light_gaps,
         riding=reading.riding,
         now=time.time(),
     )
@@ -86,10 +87,11 @@ class _Reading:
         self.beats: list[float] = []
         self.done: list[tuple[float, str]] = []
         self.gaps: list[float] = []
+        self.light_gaps: list[float] = []
         self.first = 0
         self.riding = False
         self._open: dict[tuple[str, str | None], int] = {}
-        self._committed: dict[str, float] = {}
+        self._committed: dict[str, tuple[bool, float]] = {}
 
     def watched(self, items: Iterable[r.Record | Damage]) -> Iterator[r.Record | Damage]:
         """The items, taken in as they pass."""
@@ -108,8 +110,11 @@ class _Reading:
     def _take(self, item: r.Record, at: float) -> None:
         committed = self._committed.pop(item.owner, None)
         if type(item) is r.Intent:
-            if committed is not None and not item.idempotent and len(self.gaps) < GAPS:
-                self.gaps.append(max(0.0, at - committed))
+            if committed is not None:
+                durable, since = committed
+                gaps = self.gaps if durable else self.light_gaps
+                if len(gaps) < GAPS:
+                    gaps.append(max(0.0, at - since))
             self._begin(item, at)
         elif type(item) is r.Mark:
             attempt = self.attempts.get(item.of)
@@ -169,8 +174,8 @@ class _Reading:
         # An outcome that another owner recorded says what happened, and not when it ended.
         if item.owner == attempt.owner or attempt.external:
             attempt.ended = attempt.ended or at
-        if type(item) is r.Commit and not attempt.idempotent:
-            self._committed[item.owner] = at
+        if type(item) is r.Commit:
+            self._committed[item.owner] = not attempt.idempotent, at
 
     def _happened(self, item: r.Record, at: float) -> None:
         if type(item) is r.Heartbeat:

@@ -84,7 +84,8 @@ class Past(msgspec.Struct):
 
     ``first`` is the LSN of the first record that is still in the journal; of what was before, ``attempts`` has the
     outcomes of keyed steps and ``deaths`` the count. ``beats`` are the moments of heartbeats, ``done`` those of what
-    counts as progress: commits, completed sprints, checkpoints inside steps.
+    counts as progress: commits, completed sprints, checkpoints inside steps. ``gaps`` are the seconds between a commit
+    and the same owner's next intent: after a durable commit, and (``light_gaps``) after one that needs no sync.
     """
 
     attempts: list[Attempt]
@@ -99,6 +100,7 @@ class Past(msgspec.Struct):
     beats: list[float]
     done: list[tuple[float, str]]
     gaps: list[float]
+    light_gaps: list[float]
     riding: bool
     now: float
 

@@ -17,6 +17,7 @@ __all__ = ["as_html"]
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """The browser itself sees to it that the page asks for nothing."""
 
+_NUMBER = re.compile(r"-?\d|at most|more than|$")
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -86,10 +87,11 @@ def _table(table: Table, *, beside: bool) -> Iterator[str]:
 
 
 def _value(cell: Cell) -> str:
+    look = "" if _NUMBER.match(cell.text) else ' class="words"'
     if cell.value is None:
-        return ""
+        return look
     said = cell.value if isinstance(cell.value, str) else repr(cell.value)
-    return f' data-value="{_text(said)}"'
+    return f'{look} data-value="{_text(said)}"'
 
 
 def _text(text: str) -> str:
