@@ -20,6 +20,7 @@ ROWS = (
     "state_reading  local.checkpoint local.files local.history_rows local.owner local.results local.salvage",
     # the fold, and the port between the protocol and whatever keeps the ledger
     "fold state_file store  local.history_files local.repair_read local.segment",
+    "local.journal_reading",
     # what is decided, and what is told of a doubt
     "decisions/ doubt sending  local.history_check local.history_fold local.payloads local.snapshot local.standing",
     "refusals step  local.history local.journal local.repair_place local.repair_segments",

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from runledger.errors import DiskRefused, LockUnavailable
 
-__all__ = ["Directory", "File", "Stat", "refused"]
+__all__ = ["Directory", "File", "Stat", "is_misshapen", "refused"]
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
@@ -44,6 +44,22 @@ def refused(action: str, path: str, error: OSError) -> DiskRefused:
     if error.errno == _errno.ELOOP:
         reason = "it is a symbolic link, and none is followed here"
     return DiskRefused(f"cannot {action} {path}: {reason}", path=path, errno=error.errno)
+
+
+_MISSHAPEN = {
+    _errno.ELOOP,
+    _errno.EINVAL,
+    _errno.EISDIR,
+    _errno.ENOTDIR,
+    _errno.ENXIO,
+    _errno.ENODEV,
+    _errno.EFBIG,
+}
+
+
+def is_misshapen(error: DiskRefused) -> bool:
+    """Whether something else stands in a file's place: a link, a directory, a pipe; not a refusal that may pass."""
+    return error.__dict__.get("errno") in _MISSHAPEN
 
 
 def _share(fd: int, path: str, bits: int) -> None:

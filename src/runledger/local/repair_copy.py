@@ -7,11 +7,11 @@ from zlib import crc32
 
 from runledger.errors import DiskRefused
 from runledger.local import frame
-from runledger.local.directory import Directory, File
+from runledger.local.directory import Directory, File, is_misshapen
 from runledger.local.frame import Seal
 from runledger.local.layout import OWNERS, RESULTS, segment_name
 from runledger.local.mending import is_sound
-from runledger.local.repair_read import CHUNK, Lines, is_misshapen, opened, pread
+from runledger.local.repair_read import CHUNK, Lines, opened, pread
 from runledger.local.repair_segments import Found
 from runledger.local.segment import seal_in
 

@@ -14,7 +14,7 @@ import msgspec
 
 from runledger.errors import DiskRefused, LedgerCorrupt
 from runledger.local import history_files as files
-from runledger.local.directory import Directory
+from runledger.local.directory import Directory, is_misshapen
 from runledger.local.history import History, Meta
 from runledger.local.history_rows import (
     CHECKPOINT_ROW,
@@ -26,7 +26,6 @@ from runledger.local.history_rows import (
     meta_row,
 )
 from runledger.local.layout import HISTORY
-from runledger.local.repair_read import is_misshapen
 from runledger.view import Identity, Settled
 
 __all__ = ["Damaged", "Verdict", "verdict_on"]

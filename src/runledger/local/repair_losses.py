@@ -13,8 +13,7 @@ from runledger.local.history_rows import Facts
 from runledger.local.layout import HISTORY, STATE, segment_name
 from runledger.local.repair_read import opened
 from runledger.local.repair_segments import Found
-from runledger.local.salvage import lost
-from runledger.local.segment import Walk, lost_whole
+from runledger.local.salvage import Walk, lost, lost_whole
 from runledger.state_file import verifies
 from runledger.state_reading import Unreadable, read
 from runledger.view import Damage, View
@@ -48,21 +47,12 @@ def of_segment(missing: Damage, source: Directory, found: Found) -> Damage:
 def of_trailing(source: Directory, found: Found, view: View) -> Damage:
     """The damage of a last segment that cannot be used: how far it went, only its own lines can tell."""
     file = opened(source, found.name)
-    walk = Walk(view.lsn, view.steps)
-    if file is None:
-        return Damage(
-            file=found.path,
-            offset=0,
-            first=view.lsn + 1,
-            last=max(view.lsn + 1, found.first),
-            reason=found.spoiled,
-            intents=1,
-            moves=1,
-        )
     try:
-        return lost_whole(file, walk, None, None, found.spoiled)
+        last = None if file is not None else max(view.lsn + 1, found.first)
+        return lost_whole(file, found.path, Walk(view.lsn, view.steps), last, None, found.spoiled)
     finally:
-        file.close()
+        if file is not None:
+            file.close()
 
 
 def of_history(path: str, reason: str, base: View, kept: History, facts: Facts | None) -> Damage:

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from runledger.errors import CompactionBusy, DiskRefused, LedgerBusy, LedgerMissing
-from runledger.local.directory import Directory, File
+from runledger.local.directory import Directory, File, is_misshapen
 from runledger.local.layout import APPEND_LOCK, BROKEN, COMPACT_LOCK, LEDGER, OWNERS, REPAIRED, RUN
-from runledger.local.repair_read import is_misshapen, opened
+from runledger.local.repair_read import opened
 
 __all__ = ["finish", "locked", "next_number", "put_in_place", "run_folder", "scratch"]
 

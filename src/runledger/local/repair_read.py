@@ -6,23 +6,16 @@ import errno
 from collections.abc import Iterator
 
 from runledger.errors import DiskRefused
-from runledger.local.directory import Directory, File
+from runledger.local.directory import Directory, File, is_misshapen
 from runledger.local.mending import is_sound, mended_run
 from runledger.local.salvage import LONGEST_LINE
 
-__all__ = ["Lines", "is_misshapen", "is_odd", "opened", "pread", "small"]
+__all__ = ["Lines", "is_odd", "opened", "pread", "small"]
 
 CHUNK = 1 << 20
 BLOCK = 4 << 10
 LONGEST_RUN = 4 << 20
 """In bytes; bad lines are put right together up to here."""
-
-_MISSHAPEN = {errno.ELOOP, errno.EINVAL, errno.EISDIR, errno.ENOTDIR, errno.ENXIO, errno.EFBIG, errno.ENODEV}
-
-
-def is_misshapen(error: DiskRefused) -> bool:
-    """Whether something else stands in a file's place: a link, a directory, a pipe; not a refusal that may pass."""
-    return error.__dict__.get("errno") in _MISSHAPEN
 
 
 def opened(directory: Directory, name: str) -> File | None:

@@ -9,7 +9,7 @@ import msgspec
 from runledger.local.directory import File
 from runledger.view import Damage
 
-__all__ = ["LONGEST_LINE", "legible", "lost"]
+__all__ = ["LONGEST_LINE", "Walk", "damage_at", "lost", "lost_whole"]
 
 LONGEST_LINE = 64 << 20
 """A line beyond this many bytes is damage: results are inlined only when small, state files are bounded."""
@@ -19,6 +19,16 @@ _HARMLESS = frozenset(
     b"opened closed lost intent mark checkpoint commit abort doubt resolved torn compacted".split()
 )
 """Kinds that move no run; one kind does not become another by an accident."""
+
+
+class Walk:
+    """Where a reader stands: what the next record's number must be, and how many intents there were."""
+
+    __slots__ = ("lsn", "steps")
+
+    def __init__(self, lsn: int, steps: int) -> None:
+        self.lsn = lsn
+        self.steps = steps
 
 
 def lost(
@@ -47,7 +57,38 @@ def lost(
     )
 
 
-def legible(file: File, size: int, after: int) -> tuple[int, int]:
+def damage_at(file: File, begin: int, end: int, walk: Walk, last: int, steps: int, reason: str) -> Damage:
+    """The damage of the bytes from ``begin`` to ``end``, up to the record ``last`` and ``steps`` intents; the reader
+    stands behind it then."""
+    found = lost(file, begin, end, (walk.lsn, walk.steps), (last, steps), reason)
+    walk.lsn, walk.steps = last, max(steps, walk.steps)
+    return found
+
+
+def lost_whole(
+    file: File | None, path: str, walk: Walk, last: int | None, steps: int | None, reason: str
+) -> Damage:
+    """A segment that cannot be used is lost, up to ``last`` and ``steps``; where nothing tells those, up to the highest
+    number that is legible in it. ``file`` is None where it is none."""
+    if file is None:
+        return _lost_unseen(path, walk, last, steps, reason)
+    size = file.stat().size
+    if last is None:
+        last, intents = _legible(file, size, walk.lsn)
+        steps = walk.steps + max(1, intents)
+    return damage_at(file, 0, size, walk, last, steps or 0, reason)
+
+
+def _lost_unseen(path: str, walk: Walk, last: int | None, steps: int | None, reason: str) -> Damage:
+    first, last, steps = walk.lsn + 1, last or walk.lsn + 1, walk.steps + 1 if steps is None else steps
+    intents = max(0, steps - walk.steps)
+    walk.lsn, walk.steps = last, max(steps, walk.steps)
+    return Damage(
+        file=path, offset=0, first=first, last=last, reason=reason, intents=intents, moves=last - first + 1
+    )
+
+
+def _legible(file: File, size: int, after: int) -> tuple[int, int]:
     """Of a file in which nothing can be trusted: the highest LSN behind ``after`` that its lines could hold, and how
     many of them say that they are intents."""
     data = file.pread(min(size, LONGEST_LINE), 0)

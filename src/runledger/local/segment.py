@@ -17,22 +17,20 @@ from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
-from runledger.errors import LedgerCorrupt
+from runledger.errors import DiskRefused, LedgerCorrupt, NewerVersion
 from runledger.local import frame
-from runledger.local.directory import Directory, File
+from runledger.local.directory import Directory, File, is_misshapen
 from runledger.local.frame import BadLine, Header
 from runledger.local.mending import is_sound, mended_run
-from runledger.local.salvage import LONGEST_LINE, legible, lost
+from runledger.local.salvage import LONGEST_LINE, Walk, damage_at
 from runledger.record import Intent, Record
 from runledger.view import Damage
 
 __all__ = [
     "Lines",
     "TornTail",
-    "Walk",
     "corrupt",
     "is_sealed_at",
-    "lost_whole",
     "open_segment",
     "read_sealed",
     "read_tail",
@@ -62,16 +60,6 @@ class Lines(NamedTuple):
     bad: BadLine | None
 
 
-class Walk:
-    """Where a reader stands: what the next record's number must be, and how many intents there were."""
-
-    __slots__ = ("lsn", "steps")
-
-    def __init__(self, lsn: int, steps: int) -> None:
-        self.lsn = lsn
-        self.steps = steps
-
-
 def open_segment(
     directory: Directory,
     name: str,
@@ -87,7 +75,12 @@ def open_segment(
     Raises:
         LedgerCorrupt: the header is damaged, or belongs to another ledger or another place.
     """
-    file = directory.open(name, write=write)
+    try:
+        file = directory.open(name, write=write)
+    except DiskRefused as error:
+        if is_misshapen(error):
+            raise corrupt(f"{directory.path}/{name}", 0, first, "it is not a regular file") from error
+        raise
     if file is None:
         return None
     try:
@@ -162,7 +155,10 @@ def read_sealed(
         data = file.pread(length, offset)
         if len(data) != length or checksum != f"{crc32(data):08x}":
             break
-        records = frame.decode_many(memoryview(data)[start:] if offset == 0 else memoryview(data))
+        try:
+            records = frame.decode_many(memoryview(data)[start:] if offset == 0 else memoryview(data))
+        except NewerVersion:
+            break  # or damage that was there before the seal: line by line will tell
         if records:
             if records[0].lsn != walk.lsn + 1 or records[-1].lsn != walk.lsn + len(records):
                 break
@@ -200,7 +196,7 @@ def _read_lines(
         upto, steps, resume = (last, steps_after, size) if found is None else found
         if upto > walk.lsn:
             reason = str(lines.bad) if lines.bad is not None else "records are missing"
-            yield [_damage(file, lines.end, resume, walk, min(upto, last), steps, reason)]
+            yield [damage_at(file, lines.end, resume, walk, min(upto, last), steps, reason)]
         offset = resume
 
 
@@ -238,22 +234,6 @@ def _good_lines(file: File, offset: int, size: int, seed: int) -> Iterator[tuple
         offset += len(data)
 
 
-def _damage(file: File, begin: int, end: int, walk: Walk, last: int, steps: int, reason: str) -> Damage:
-    found = lost(file, begin, end, (walk.lsn, walk.steps), (last, steps), reason)
-    walk.lsn, walk.steps = last, max(steps, walk.steps)
-    return found
-
-
-def lost_whole(file: File, walk: Walk, last: int | None, steps: int | None, reason: str) -> Damage:
-    """A segment that cannot be used is lost, up to ``last`` and ``steps``; where nothing tells those, up to the highest
-    number that is legible in it."""
-    size = file.stat().size
-    if last is None:
-        last, intents = legible(file, size, walk.lsn)
-        steps = walk.steps + max(1, intents)
-    return _damage(file, 0, size, walk, last, steps or 0, reason)
-
-
 def read_tail(file: File, header: Header, start: int, walk: Walk) -> Iterator[Lines | Damage | TornTail]:
     """The last segment from ``start`` on: its lines, damage among them, and at the end what a crash left, if
     anything."""
@@ -278,7 +258,7 @@ def read_tail(file: File, header: Header, start: int, walk: Walk) -> Iterator[Li
         if found is None:
             yield TornTail(offset, size_bad)
             return
-        yield _damage(
+        yield damage_at(
             file, offset, found[2], walk, found[0], found[1], str(lines.bad or "records are missing")
         )
         offset = found[2]
