@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -30,6 +32,18 @@ with Ledger.open(sys.argv[1]) as ledger, ledger.step("send", key="ada"):
     pass
 """
 
+KEYS = """
+import os
+from runledger import Ledger
+
+with Ledger.open() as ledger:
+    with ledger.skip_committed(), ledger.step("first", key="x"):
+        pass
+    with ledger.skip_committed(), ledger.step("send", key=str({keys})):
+        pass
+    ledger.compact()
+"""
+
 SHELL = """
 {python} -m runledger step push --key v1 -- sh -c 'echo v1 >> pushed.log'
 """
@@ -48,6 +62,17 @@ def test_a_note_after_the_fact_is_found_out(root: Path) -> None:
         ("ran_twice", advice.OUTSIDE, ["before intent of noted ada"])
     ]
     assert sorted(path.name for path in root.iterdir()) == ["noted.py"]
+
+
+@pytest.mark.parametrize(("keys", "code"), [("os.getpid()", 1), ("1", 0)])
+def test_the_exit_code_is_0_only_when_nothing_ran_twice_silently(root: Path, keys: str, code: int) -> None:
+    """A key made from a process id is another after the restart; the ledger alone shows that, no count is needed."""
+    (root / "keys.py").write_text(KEYS.format(keys=keys))
+    words = ["crashtest", "--json", "--runs", "2", "--", sys.executable, "keys.py"]
+    ended = subprocess.run([sys.executable, "-m", "runledger", *words], check=False, capture_output=True)
+    said = json.loads(ended.stdout)
+    assert (ended.returncode, said["ok"], said["schema"]) == (code, code == 0, "runledger.crashtest/1")
+    assert [finding["change"] for finding in said["findings"]] == [advice.STABLE_KEY][:code]
 
 
 def test_steps_of_a_shell_script_are_killed_with_their_shell(root: Path) -> None:

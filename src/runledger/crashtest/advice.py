@@ -15,6 +15,7 @@ __all__ = [
     "RUN",
     "STABLE_KEY",
     "STUCK",
+    "UNSTEADY",
 ]
 
 PROBE = (
@@ -39,4 +40,5 @@ RUN = (
 OUTSIDE = "an effect is outside of the steps: move it into the body of one, after its intent"
 LOST = "the restart passes over work: let the ledger alone decide what is done"
 STUCK = "the restart must get over what an earlier start left behind: a file that exists, a row that is there"
+UNSTEADY = "it ended well once and failed another time, without a kill: that is to be mended first"
 LEASE = "its `begin` can only be waited for: a shorter --lease, or `runledger step`, whose owner is known to be dead"

@@ -16,10 +16,12 @@ import msgspec
 
 from runledger.crashtest.boundaries import BODY, KILLED, OPENED, OUTSIDE, Boundary, Hit, nth_of, read
 from runledger.crashtest.sessions import end_session
+from runledger.errors import LedgerError
 from runledger.local import checkpoint, compactor
 from runledger.local.history import History
 from runledger.local.store import LocalStore
 from runledger.store import Claim, Claimed, Happened, Move, Note, Settle
+from runledger.view import OpenStep
 
 __all__ = ["ENVIRONMENT", "SITECUSTOMIZE", "Plan", "install"]
 
@@ -119,7 +121,7 @@ class Watch:
                 "probed": request.probed,
             }
         if type(request) is Settle or type(request) is Note:
-            step = store.reader.view.open.get(request.lsn) or store.known().view.open.get(request.lsn)
+            step = _open_step(store, request.lsn)
             detail = (request.label or "") if type(request) is Note else ""
             return {} if step is None else {"name": step.name, "key": step.key, "detail": detail}
         return {}
@@ -143,6 +145,14 @@ class Watch:
             self.passes("after mark" if request.label is not None else "after checkpoint", **about)
         elif type(request) is Move and request.what in MOVES:
             self.passes(f"after {request.what}")
+
+
+def _open_step(store: LocalStore, lsn: int) -> OpenStep | None:
+    """A handle that only commits for another process has not read anything yet."""
+    try:
+        return store.reader.view.open.get(lsn) or store.known().view.open.get(lsn)
+    except LedgerError:
+        return None  # the request itself will say so
 
 
 def install() -> None:

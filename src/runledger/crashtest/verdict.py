@@ -79,10 +79,11 @@ def _of_trial(reference: Trial, trial: Trial) -> Iterator[_Seen]:
                     else "its earlier attempt was known not to have happened"
                 )
                 yield _Seen("ran_again", name, f"ran again: {how}", "")
+    elif trial.ended == STUCK and trial.starts == 1:
+        yield _Seen("stuck", "", f"failed before it came to the kill: exit {trial.code}", advice.UNSTEADY)
     elif trial.ended == STUCK:
-        yield _Seen(
-            "stuck", "", f"did not end well after {trial.starts} starts: exit {trial.code}", advice.STUCK
-        )
+        what = f"did not end well after {trial.starts} starts: exit {trial.code}"
+        yield _Seen("stuck", "", what, advice.STUCK)
     elif trial.ended == NOT_REACHED:
         yield _Seen("not_reached", "", "the program did not come there this time, and ended well", "")
 
