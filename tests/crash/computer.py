@@ -150,6 +150,11 @@ class Computer:
         self.processes.append(process)
         return process
 
+    def free_pid(self) -> int | None:
+        """The pid of the last process that died, if no other has it."""
+        living = {p.pid for p in self.processes if not p.dead}
+        return next((p.pid for p in reversed(self.processes) if p.pid not in living), None)
+
     @contextmanager
     def running(self, process: Process) -> Iterator[None]:
         """What is done in the block is done by ``process``."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from runledger import NOT_HAPPENED, Ledger, ResolveRefused
+from tests.crash.computer import Fuse
 from tests.crash.installed import installed
 from tests.crash.trial import Trial
 
@@ -72,3 +73,17 @@ def test_a_seal_that_its_writer_did_not_live_to_sync(trial: Trial) -> None:
     assert "a" not in trial.handles
     trial.step("b", "k")
     trial.check()
+
+
+def test_a_torn_tail_that_begins_with_filler(trial: Trial) -> None:
+    """Of an unsynced record the first sector is lost and the last one is there: it is cut before anything is appended."""
+    trial.open("a")
+    trial.step("a", "k")
+    trial.computer.fuse = Fuse(1, kind="write")
+    trial.left = "last sector only"
+    trial.step("a", "long" * 200)
+    assert trial.cuts == 1
+    trial.open("b")
+    for number in range(5):
+        trial.step("b", f"{number}")
+        trial.check()

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from hypothesis import note
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
@@ -39,6 +40,7 @@ class Machine(RuleBasedStateMachine):
                 self.trial.fresh()
                 self.trial.check()
         finally:
+            note("the last calls:\n  " + "\n  ".join(self.trial.computer.log[-80:]))
             self.place.__exit__(None, None, None)
             shutil.rmtree(self.folder)
 
@@ -128,7 +130,7 @@ class Machine(RuleBasedStateMachine):
         if who in self.trial.handles:
             self.trial.close(who)
         if who not in self.trial.handles:
-            pid = self.trial.computer.processes[-1].pid if again and self.trial.computer.processes else None
+            pid = self.trial.computer.free_pid() if again else None
             self.trial.open(who, riding=riding, segment_bytes=segment_bytes, pid=pid)
 
     # --- what happens to them -------------------------------------------------------------------------------------

@@ -76,10 +76,10 @@ class LocalTransaction:
         """Recover the tail if a crash left it unfinished, and ``look`` at what others wrote into the state file."""
         journal = self.reader.journal
         if journal is not None and not journal.clean:
-            if journal.torn is None:
-                for item in journal.examine():
-                    advance(self.view, item)
-                self.state_file.forget()
+            # Under the lock, again: a tail that was torn when it was read without it may be somebody's records by now.
+            for item in journal.examine():
+                advance(self.view, item)
+            self.state_file.forget()
             torn = journal.recover()
             if torn is not None:
                 event(
