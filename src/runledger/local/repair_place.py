@@ -76,7 +76,7 @@ def _taken(run: Directory, *, write: bool) -> tuple[Directory, list[File]]:
         locks: list[File] = []
         try:
             for name in (APPEND_LOCK, COMPACT_LOCK):
-                lock = _lock(ledger, name, write=write)
+                lock = _lock(ledger, name, create=write and name == APPEND_LOCK)
                 if lock is not None:
                     locks.append(lock)
             named, held = run.stat(LEDGER), ledger.stat(".")
@@ -94,10 +94,11 @@ def _close(ledger: Directory, locks: list[File]) -> None:
     ledger.close()
 
 
-def _lock(ledger: Directory, name: str, *, write: bool) -> File | None:
-    """The lock; None where something else stands in its place, so that nobody can have it."""
+def _lock(ledger: Directory, name: str, *, create: bool) -> File | None:
+    """The lock; None where something else stands in its place, so that nobody can have it, or where none is there: a
+    compaction that begins now waits for the append lock, and finds another folder then."""
     try:
-        lock = ledger.open(name, write=write, create=write)
+        lock = ledger.open(name, write=create, create=create)
     except DiskRefused as error:
         if is_misshapen(error):
             return None
