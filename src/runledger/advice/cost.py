@@ -38,9 +38,8 @@ def record_cost(past: Past, root: str, *, measure: bool = True) -> RecordCost:
         return RecordCost(durable, riding if riding is not None else durable, how)
     found = _measured(root) if measure else None
     if found is None:
-        return RecordCost(
-            None, riding, "not known: the journal has too few gaps, and nothing can be written here"
-        )
+        why = "nothing can be written here" if measure else "nothing was to be measured"
+        return RecordCost(None, riding, f"not known: the journal has too few gaps, and {why}")
     durable, light = found
     how = f"measured now on this disk: the median of {SAMPLES} records"
     return RecordCost(durable, light if riding is None else riding, how)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from runledger.advice.judge import Advice, Judged, Range
@@ -108,11 +109,7 @@ def report(advice: Advice) -> Document:
             Section(
                 "steps",
                 "The steps, and what a death takes of each",
-                tuple(
-                    f"{step.group.name}: {said(step, advice)}"
-                    for step in advice.steps
-                    if step.verdict != "well"
-                ),
+                tuple(_told(advice)),
                 _steps(advice),
                 lambda narrow: drawing.stretches(advice, narrow=narrow),
                 lambda width: _bars(advice, width),
@@ -125,6 +122,16 @@ def report(advice: Advice) -> Document:
         )
     sections.append(Section("uncertain", "What is uncertain", tuple(uncertain(advice))))
     return Document("How fine to checkpoint this run", tuple(lede(advice)), tuple(sections), as_json(advice))
+
+
+def _told(advice: Advice) -> Iterator[str]:
+    """What to do, once for all steps of which it is the same."""
+    names: dict[str, list[str]] = {}
+    for step in advice.steps:
+        if step.verdict != "well":
+            names.setdefault(said(step, advice), []).append(step.group.name)
+    for what, of in names.items():
+        yield f"{', '.join(of)}: {what}"
 
 
 def _steps(advice: Advice) -> Table:

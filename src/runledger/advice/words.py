@@ -29,7 +29,9 @@ def lede(advice: Advice) -> Iterator[str]:
     ):
         if verdict in by_verdict:
             yield words.format(", ".join(by_verdict[verdict]))
-    if set(by_verdict) == {"well"} and advice.deaths.count:
+    if advice.cost.durable is None:
+        yield "What a record costs is not known, so nothing is said of how long steps should be."
+    elif set(by_verdict) == {"well"} and advice.deaths.count:
         yield "Every step is about as long as it should be."
     if advice.deaths.rate.rate is None:
         stake = max(advice.steps, key=lambda step: step.per_death)

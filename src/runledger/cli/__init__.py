@@ -37,6 +37,7 @@ FAMILIES = {
     "verify": "upkeep",
     "repair": "repairing",
     "compact": "upkeep",
+    "report": "pictures",
     "advise": "pictures",
     "bench steps": "benches",
     "bench granularity": "benches",

@@ -47,7 +47,25 @@ def _advise(parser: ArgumentParser) -> None:
     add_forms(parser)
 
 
+def report(args: Any) -> int:
+    """The course of the run."""
+    ready(args)
+    _present()
+    from runledger.past import look
+    from runledger.timeline import report as told
+
+    tell(args, told(look()))
+    return 0
+
+
 COMMANDS = (
+    Command(
+        "report",
+        "tell the course of the run: steps, attempts, deaths, doubts, progress against the plan",
+        report,
+        add_forms,
+        more="Reads only.",
+    ),
     Command(
         "advise",
         "tell from the journal which steps are too coarse or too fine, and what would be best",

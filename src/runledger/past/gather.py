@@ -55,7 +55,7 @@ def look(root: str | os.PathLike[str] | None = None) -> Past:
         alive=[owner for owner, verdict in fates.items() if verdict.alive],
         unburied=unburied,
         beats=reading.beats,
-        done=reading.done,
+        done=sorted([*_done(folded), *reading.done]),
         gaps=reading.gaps,
         light_gaps=reading.light_gaps,
         riding=reading.riding,
@@ -64,7 +64,7 @@ def look(root: str | os.PathLike[str] | None = None) -> Past:
 
 
 _TOLD: dict[type, tuple[str, Callable[[Any], str]]] = {
-    r.Lost: ("death", lambda x: f"{x.who} was found dead: {x.proof}"),
+    r.Lost: ("death", lambda x: f"{x.who}: {x.proof}"),
     r.Sprint: ("sprint", lambda x: f"{x.id} {x.status.replace('_', ' ')}"),
     r.Started: ("started", lambda x: x.plan_id),
     r.Adopted: ("started", lambda _: "adopted from a state file"),
@@ -224,6 +224,12 @@ def _folded(entries: Iterable[Settled], first: int) -> list[Attempt]:
             )
         )
     return found
+
+
+def _done(folded: list[Attempt]) -> Iterator[tuple[float, str]]:
+    for attempt in folded:
+        if attempt.status == "committed" and attempt.ended is not None:
+            yield attempt.ended, attempt.name
 
 
 def _mark(mark: MarkView) -> Mark:

@@ -12,11 +12,19 @@ from runledger.text import escape
 __all__ = ["Cell", "Document", "Section", "Table", "as_markdown", "as_text", "cells"]
 
 
+_NUMBER = re.compile(r"-?[\d,.]+( |$)|\d{4}-\d\d-\d\dT|at most|more than|$|(yes|NO)$")
+
+
 class Cell(NamedTuple):
     """What a table shows in one place, and the value behind it as the JSON has it."""
 
     text: str
     value: float | str | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is read as a number, and so stands at the right."""
+        return _NUMBER.match(self.text) is not None
 
 
 class Table(NamedTuple):
@@ -73,7 +81,7 @@ def as_markdown(document: Document) -> str:
 def _markdown_table(table: Table) -> str:
     rows = [[_in_table(cell.text) for cell in row] for row in table.rows]
     head = [_in_table(title) for title in table.head]
-    rule = ["---", *["---:"] * (len(head) - 1)]
+    rule = ["---:" if right else "---" for right in _rights(table)]
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
 
 
@@ -112,9 +120,15 @@ def _wrapped(text: str, width: int) -> list[str]:
 def _text_table(table: Table) -> Iterator[str]:
     rows = [table.head, *([escape(cell.text) for cell in row] for row in table.rows)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(table.head))]
+    rights = _rights(table)
     for row in rows:
-        first, *rest = (
-            text.ljust(width) if not place else text.rjust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join((first, *rest)).rstrip()
+        columns = zip(row, widths, rights, strict=True)
+        yield "  ".join(
+            text.rjust(width) if right else text.ljust(width) for text, width, right in columns
+        ).rstrip()
+
+
+def _rights(table: Table) -> list[bool]:
+    """Which columns are numbers; the first names its row."""
+    columns = zip(*table.rows, strict=True)
+    return [bool(place) and all(cell.is_number for cell in column) for place, column in enumerate(columns)]

@@ -17,7 +17,9 @@ __all__ = ["as_html"]
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """The browser itself sees to it that the page asks for nothing."""
 
-_NUMBER = re.compile(r"-?\d|at most|more than|$")
+LONG = 24
+"""Characters from which a table's text may be broken into lines."""
+
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -76,7 +78,10 @@ def _table(table: Table, *, beside: bool) -> Iterator[str]:
         yield "<details><summary>The numbers behind the picture</summary>"
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(table.caption)}"><table>'
     yield f"<caption>{_text(table.caption)}</caption>"
-    yield "<thead><tr>" + "".join(f'<th scope="col">{_text(name)}</th>' for name in table.head)
+    yield "<thead><tr>" + "".join(
+        f'<th scope="col"{_look(cell)}>{_text(name)}</th>'
+        for name, cell in zip(table.head, table.rows[0], strict=True)
+    )
     yield "</tr></thead><tbody>"
     for first, *rest in table.rows:
         row = "".join(f"<td{_value(cell)}>{_text(cell.text)}</td>" for cell in rest)
@@ -87,11 +92,17 @@ def _table(table: Table, *, beside: bool) -> Iterator[str]:
 
 
 def _value(cell: Cell) -> str:
-    look = "" if _NUMBER.match(cell.text) else ' class="words"'
+    look = _look(cell)
     if cell.value is None:
         return look
     said = cell.value if isinstance(cell.value, str) else repr(cell.value)
     return f'{look} data-value="{_text(said)}"'
+
+
+def _look(cell: Cell) -> str:
+    if cell.is_number:
+        return ""
+    return ' class="words long"' if len(cell.text) > LONG else ' class="words"'
 
 
 def _text(text: str) -> str:

@@ -51,10 +51,11 @@ summary{{cursor:pointer;color:var(--one);padding:.3rem 0}}
 table{{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:.9rem}}
 caption{{text-align:left;padding:.5rem .7rem;color:var(--faint)}}
 th,td{{padding:.35rem .7rem;border-top:1px solid var(--grid);text-align:right;vertical-align:top;
-overflow-wrap:normal}}
-th:first-child,td.words{{text-align:left}}
+overflow-wrap:break-word;white-space:nowrap}}
+th:first-child,.words{{text-align:left}}
+.long{{white-space:normal;min-width:11rem;max-width:24rem}}
 thead th{{background:var(--panel);font-weight:600;vertical-align:bottom}}
-tbody th{{font-weight:500;min-width:7rem;overflow-wrap:anywhere}}
+tbody th{{font-weight:500}}
 :focus-visible{{outline:3px solid var(--one);outline-offset:2px}}
 @media print{{.narrow{{display:none}}details>*{{display:block}}}}
 """

@@ -1,0 +1,54 @@
+"""Heartbeat against progress: when the loop was turning and nothing came of it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+
+from runledger.granularity.estimate import quantile
+from runledger.past.model import Past
+
+__all__ = ["Stall", "stalls"]
+
+TIMES = 5.0
+"""So many times the usual pause between two signs of progress is long."""
+
+LEAST_S = 60.0
+"""And shorter than this, in seconds, nothing is."""
+
+BEATS = 2
+"""Signs of life in a stretch without progress from which it is one of a loop that turns."""
+
+
+class Stall(msgspec.Struct, frozen=True):
+    """A stretch without progress and with ``signs`` of life: heartbeats, intents and marks, attempts that failed."""
+
+    start: float
+    end: float
+    signs: int
+    open: bool
+
+
+def stalls(past: Past) -> list[Stall]:
+    """The stretches, in order; the last may still be going on."""
+    moments = sorted(at for at, _ in past.done)
+    signs = sorted(
+        [*past.beats, *(a.started for a in past.attempts), *(m.at for a in past.attempts for m in a.marks)]
+    )
+    if not signs:
+        return []
+    start, end = past.span
+    running = past.plan is not None and past.plan.state == "RUNNING" and bool(past.alive)
+    end = max(end, past.now) if running else end
+    pauses = sorted(later - before for before, later in pairwise(moments))
+    long = max(LEAST_S, TIMES * quantile(pauses, 0.5) if pauses else 0.0)
+    found = []
+    for before, later in zip([start, *moments], [*moments, end], strict=True):
+        if later - before < long:
+            continue
+        inside = [at for at in signs if before < at < later]
+        # A process that is dead shows no sign; only one that lives and gets nowhere is worth the alarm.
+        if len(inside) >= BEATS:
+            found.append(Stall(before, later, len(inside), later == end and running))
+    return found
