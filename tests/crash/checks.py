@@ -88,8 +88,10 @@ def check_snapshot(computer: Computer, last: int) -> None:
     document = json.loads(data)
     assert data.endswith(b"}\n")
     assert document["state"] in {"RUNNING", "HALTED", "JACKED_OUT"}
-    assert document["ledger"]["lsn"] <= last, f"the snapshot is of LSN {document['ledger']['lsn']}, after {last}"
-    with computer.running(computer.process()) as process:
+    assert document["ledger"]["lsn"] <= last, (
+        f"the snapshot is of LSN {document['ledger']['lsn']}, after {last}"
+    )
+    with computer.running(computer.process()):
         ledger = Ledger.open(computer.root)
         ledger.lookup("any", "step")
         assert verifies(data.decode(), ledger.ledger_id()), f"the digest of the snapshot is wrong: {data!r}"

@@ -79,7 +79,8 @@ class Process:
 
 @dataclass
 class Fuse:
-    """Cuts at the call number ``left`` from now on (1: the next), of a ``kind`` if told. ``done``: that call still takes
+    """Cuts at the call number ``left`` from now on (1: the next), of a ``kind`` if told. ``done``: that call
+    still takes
     place; of a write a kill leaves the pages before ``torn``."""
 
     left: int
@@ -254,7 +255,11 @@ class Computer:
     def interlude_before(self, path: str) -> None:
         """Before a data sync that holds no lock, somebody else may act."""
         interlude = self.interlude
-        if interlude is None or self.off or any(f.node.locks.get(f) is False for f in self.files.values() if f.path.endswith("/lock")):
+        if (
+            interlude is None
+            or self.off
+            or any(f.node.locks.get(f) is False for f in self.files.values() if f.path.endswith("/lock"))
+        ):
             return
         self.interlude = None
         self.log.append("interlude")

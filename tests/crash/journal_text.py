@@ -66,7 +66,9 @@ def read_journal(top: Folder) -> Text:
             assert record["lsn"] == lsn, f"LSN {record['lsn']} in {name} where {lsn} is due"
             lines[lsn] = line
         torn = len(data[begin:].rstrip(b"\n\0"))
-        assert not torn or at == len(segments) - 1, f"{name} is not the last, and {data[begin:][:80]!r} is in it"
+        assert not torn or at == len(segments) - 1, (
+            f"{name} is not the last, and {data[begin:][:80]!r} is in it"
+        )
     return Text(lines, lsn, torn)
 
 

@@ -1,4 +1,5 @@
-"""A directory and its files in memory: the interface of ``runledger.local.directory``, on a ``Computer`` without a disk.
+"""A directory and its files in memory: the interface of ``runledger.local.directory``, on a ``Computer``
+without a disk.
 
 Live and durable state are apart: bytes as ``Pages`` say; names are durable after their directory's sync, and before
 that each change of a name may have reached the disk or not, in any order.
@@ -186,9 +187,7 @@ class MemoryDirectory:
         self.path = path
         self.fd = 0
 
-    def child(
-        self, name: str, *, create: bool = False, mode: int = DIRECTORY_MODE
-    ) -> MemoryDirectory | None:
+    def child(self, name: str, *, create: bool = False, mode: int = DIRECTORY_MODE) -> MemoryDirectory | None:
         self.computer.reach(self.process)
         path = f"{self.path}/{name}"
         node = self.folder.names.get(name)

@@ -30,7 +30,11 @@ __all__ = [
 
 def shown(result: Any) -> Any:
     """A result as it is compared: a long one by its length and checksum."""
-    return f"{len(result)} letters, {crc32(result.encode())}" if isinstance(result, str) and len(result) > 99 else result
+    return (
+        f"{len(result)} letters, {crc32(result.encode())}"
+        if isinstance(result, str) and len(result) > 99
+        else result
+    )
 
 
 class Ident(NamedTuple):
@@ -63,7 +67,8 @@ class Observed(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """``owner`` is who holds an open one, ``until`` how long a lease does; ``over``: the call ended, said so on record."""
+    """``owner`` is who holds an open one, ``until`` how long a lease does; ``over``: the call ended, said so
+    on record."""
 
     status: str
     attempt: int

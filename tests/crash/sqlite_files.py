@@ -1,4 +1,5 @@
-"""The folded history's files: SQLite opens them by itself, past the seam, so they are real and only their names are not.
+"""The folded history's files: SQLite opens them by itself, past the seam, so they are real and only their
+names are not.
 
 A power cut keeps or drops whole transactions, which is SQLite's own promise and not proved here: everything committed
 up to the last sync of the file or of its directory is there; a commit since then is there or not, as a whole.

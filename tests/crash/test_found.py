@@ -76,7 +76,8 @@ def test_a_seal_that_its_writer_did_not_live_to_sync(trial: Trial) -> None:
 
 
 def test_a_torn_tail_that_begins_with_filler(trial: Trial) -> None:
-    """Of an unsynced record the first sector is lost and the last one is there: it is cut before anything is appended."""
+    """Of an unsynced record the first sector is lost and the last one is there: it is cut before anything is
+    appended."""
     trial.open("a")
     trial.step("a", "k")
     trial.computer.fuse = Fuse(1, kind="write")

@@ -21,7 +21,9 @@ SHM = "/dev/shm" if Path("/dev/shm").is_dir() else None
 WHO = st.sampled_from(["a", "b"])
 KEYS = st.sampled_from(["k0", "k1", "k2", None])
 LEFT = st.sampled_from([*OUTCOMES]) | st.integers(0, 999)
-ENDS = st.sampled_from(["returns", "returns", "raises", "aborts", "declared", "interrupted", "unstorable", "large"])
+ENDS = st.sampled_from(
+    ["returns", "returns", "raises", "aborts", "declared", "interrupted", "unstorable", "large"]
+)
 
 
 class Machine(RuleBasedStateMachine):
@@ -125,7 +127,9 @@ class Machine(RuleBasedStateMachine):
     def time_passes(self, seconds: float) -> None:
         self.trial.pass_time(seconds)
 
-    @rule(who=WHO, riding=st.booleans(), segment_bytes=st.sampled_from([900, 2500, 60_000]), again=st.booleans())
+    @rule(
+        who=WHO, riding=st.booleans(), segment_bytes=st.sampled_from([900, 2500, 60_000]), again=st.booleans()
+    )
     def reopen(self, who: str, riding: bool, segment_bytes: int, again: bool) -> None:
         if who in self.trial.handles:
             self.trial.close(who)

@@ -12,24 +12,32 @@ from runledger import (
     NOT_HAPPENED,
     DiskRefused,
     Happened,
-    InputsMismatch,
     Ledger,
     LedgerError,
     LedgerFailed,
     ResolveRefused,
     ResultNotStored,
-    RunFinished,
-    RunHalted,
     StepAborted,
     StepCommitted,
-    StepInDoubt,
-    StepInFlight,
 )
 from runledger.options import Options
 from tests.crash.checks import UNSTORED, check_journal, check_snapshot, observe
 from tests.crash.computer import Computer, Fault, Fuse, PowerCut, Process
 from tests.crash.journal_text import last_lsn
-from tests.crash.model import Doubted, Entry, Ident, Intended, Marked, Moved, Settled, Started, State, Step, Truth, shown
+from tests.crash.model import (
+    Doubted,
+    Entry,
+    Ident,
+    Intended,
+    Marked,
+    Moved,
+    Settled,
+    Started,
+    State,
+    Step,
+    Truth,
+    shown,
+)
 from tests.crash.outcomes import outcome
 
 __all__ = ["Boom", "Declared", "Handle", "Trial"]
@@ -80,7 +88,9 @@ class Trial:
 
     # --- processes ------------------------------------------------------------------------------------------------
 
-    def open(self, who: str, *, riding: bool = False, segment_bytes: int = 2500, pid: int | None = None) -> None:
+    def open(
+        self, who: str, *, riding: bool = False, segment_bytes: int = 2500, pid: int | None = None
+    ) -> None:
         process = self.computer.process(pid)
         with self.computer.running(process):
             commit = "riding" if riding else "durable"
@@ -209,7 +219,12 @@ class Trial:
                 return
             riding = (handle.riding and ends in {"returns", "unstorable"}) or idempotent
             self.acknowledge(upto[0], durable=not riding)
-            wanted = {"raises": Boom, "declared": Declared, "aborts": StepAborted, "interrupted": KeyboardInterrupt}
+            wanted = {
+                "raises": Boom,
+                "declared": Declared,
+                "aborts": StepAborted,
+                "interrupted": KeyboardInterrupt,
+            }
             wanted["unstorable"] = ResultNotStored
             assert type(raised) is wanted.get(ends, type(None)), f"{ends} gave {raised!r}"
 
@@ -251,7 +266,14 @@ class Trial:
         upto[0] = self.truth.attempt(Settled(ident, number, "committed", kept))
 
     def _expected(
-        self, handle: Handle, state: State, ident: Ident, inputs: int | None, *, idempotent: bool, probe: str | None
+        self,
+        handle: Handle,
+        state: State,
+        ident: Ident,
+        inputs: int | None,
+        *,
+        idempotent: bool,
+        probe: str | None,
     ) -> str:
         """``run``, ``probe``, or the name of the refusal."""
         if state.word == "HALTED":
@@ -283,7 +305,9 @@ class Trial:
             result = before.result if before.status == "committed" else "probed"
             assert shown(error.result) == (None if result == UNSTORED else result)
             settled = [
-                at for at, e in enumerate(self.truth.entries, 1) if isinstance(e, Settled) and e.ident == ident
+                at
+                for at, e in enumerate(self.truth.entries, 1)
+                if isinstance(e, Settled) and e.ident == ident
             ]
             self.acknowledge(settled[-1])
 
@@ -301,7 +325,9 @@ class Trial:
             upto = self.truth.attempt(settled)
         with self._doing(handle):
             try:
-                handle.ledger.resolve(NAME, key, Happened("resolved") if happened else NOT_HAPPENED, reason="looked")
+                handle.ledger.resolve(
+                    NAME, key, Happened("resolved") if happened else NOT_HAPPENED, reason="looked"
+                )
             except ResolveRefused:
                 assert not doubtful
                 return
@@ -385,7 +411,9 @@ class Trial:
         self.truth.acknowledge(upto, durable=durable)
         if durable:
             written, self._lsn_written = self._lsn_written, None
-            self.durable_lsn = max(self.durable_lsn, last_lsn(self.computer.top) if written is None else written)
+            self.durable_lsn = max(
+                self.durable_lsn, last_lsn(self.computer.top) if written is None else written
+            )
 
     def is_alive(self, step: Step) -> bool:
         """Whether another process must take the step's holder to be at work."""
