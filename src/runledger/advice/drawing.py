@@ -9,11 +9,18 @@ from runledger.granularity.estimate import quantile
 from runledger.pictures.charts import drawing, plain_axes, svg
 from runledger.pictures.style import COLOURS
 from runledger.pictures.words import seconds, span
+from runledger.text import escape
 
 __all__ = ["in_words", "stretches"]
 
 SHOWN = 40
-COLOUR = {"too coarse": "two", "one effect": "four", "too fine": "alarm", "well": "one"}
+COLOUR = {
+    "too coarse": "two",
+    "one effect": "four",
+    "too fine": "alarm",
+    "well": "one",
+    "cannot tell": "faint",
+}
 LEAST = 1e-6
 
 
@@ -76,4 +83,5 @@ _TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 36000, 86400,
 
 
 def _short(name: str, most: int) -> str:
+    name = escape(name)
     return name if len(name) <= most else name[: most - 1] + "…"

@@ -11,7 +11,7 @@ from runledger.advice.cost import RecordCost, record_cost
 from runledger.advice.deaths import Deaths, deaths_of
 from runledger.advice.weigh import Group, groups_of
 from runledger.errors import UsageError
-from runledger.granularity import expected_total, optimal_interval, segments_costs
+from runledger.granularity import Costs, expected_total, optimal_interval, segments_costs
 from runledger.past import Past, look
 
 __all__ = ["Advice", "Judged", "Range", "advise", "judged"]
@@ -42,9 +42,10 @@ class Range(msgspec.Struct, frozen=True):
 class Judged(msgspec.Struct, frozen=True):
     """One name's verdict.
 
-    ``verdict`` is ``too coarse``, ``too fine``, ``one effect`` (coarse, and not to be split) or ``well``; ``sure``: at
-    every rate in the interval. Costs are in the asked unit; ``per_death`` is what a death inside it takes on average,
-    ``per_day`` what deaths in it take in a day of running, ``saving`` what the best interval would save of that.
+    ``verdict`` is ``too coarse``, ``too fine``, ``one effect`` (coarse, and not to be split), ``well`` or
+    ``cannot tell``; ``sure``: at every rate in the interval. Costs are in the asked unit; ``per_death`` is what a death
+    inside it takes on average, ``per_day`` what deaths in it take in a day of running, ``saving`` what the best
+    interval would save of that, ``batch`` how many of them one step could hold.
     """
 
     group: Group
@@ -130,7 +131,7 @@ def _verdict(group: Group, best: Range | None, shares: Range | None) -> tuple[st
     if share is not None and share > HEAVY and group.seconds.count >= MANY and not group.saves:
         return "too fine", True
     if best is None or best.value is None or shares is None or shares.value is None:
-        return "well", False
+        return "cannot tell", False
     if shares.value < WORTH or max(group.lengths, default=0.0) < 2 * best.value:
         return "well", shares.high < WORTH
     return "too coarse" if group.idempotent else "one effect", shares.low >= WORTH
@@ -151,37 +152,40 @@ def _best(cost: RecordCost, deaths: Deaths) -> Range | None:
     )
 
 
+def _expected(group: Group, mean_time: float) -> Costs:
+    """What its work costs as its boundaries are, with a death each ``mean_time`` seconds."""
+    return segments_costs(
+        group.lengths, record_cost=(group.ledger or 0.0) / 2, mean_time_between_failures=mean_time
+    )
+
+
 def _per_day(group: Group, deaths: Deaths, price: float) -> Range | None:
     """What deaths in this step take in a day of running."""
     rate = deaths.rate
-    if not deaths.exposure:
+    if not deaths.exposure or not rate.shortest_mean_time:
         return None
-    each = DAY * price * group.at_stake / deaths.exposure
-    return Range(None if rate.rate is None else rate.rate * each, rate.low * each, rate.high * each)
+    factor = DAY * price / deaths.exposure
+    value = None if rate.mean_time is None else factor * _expected(group, rate.mean_time).redone
+    low = factor * _expected(group, rate.longest_mean_time).redone
+    return Range(value, low, factor * _expected(group, rate.shortest_mean_time).redone)
 
 
 def _savings(group: Group, cost: RecordCost, deaths: Deaths) -> Range | None:
     """The share of the running time that the best interval would save, never below 0."""
     rate = deaths.rate
-    if cost.durable is None or rate.mean_time is None or not group.work or not deaths.exposure:
+    if cost.durable is None or rate.mean_time is None or not group.work:
         return None
     found = []
     for mean_time in (rate.mean_time, rate.longest_mean_time, rate.shortest_mean_time):
-        now = segments_costs(
-            group.lengths,
-            record_cost=(group.ledger or 0.0) / 2,
-            mean_time_between_failures=mean_time,
-        ).total
         best = expected_total(
             group.work,
             optimal_interval(cost.durable, mean_time, work=group.work),
             record_cost=cost.durable,
             mean_time_between_failures=mean_time,
         )
-        # More than all of its own time is nothing that a model of rare deaths can promise.
-        found.append(min(max(0.0, now - best), now if math.isfinite(now) else best) / deaths.exposure)
+        found.append(max(0.0, _expected(group, mean_time).total - best) / deaths.exposure)
     value, low, high = found
-    return Range(value, min(low, value), max(high, value))
+    return Range(value, low, high)
 
 
 def _times(shares: Range, factor: float) -> Range:
@@ -192,7 +196,8 @@ def _times(shares: Range, factor: float) -> Range:
 
 def _batch(group: Group, best: Range | None) -> int | None:
     """How many of them make one step that is long enough: by the best interval, else for a ledger that takes 1 %."""
-    if not group.body or group.ledger is None:
+    # Where the ledger takes nearly all of the time, what is left for the body is no more than an error.
+    if group.ledger is None or group.body < group.ledger / 10:
         return None
     at_least = math.ceil(99 * group.ledger / group.body)
     if best is None or best.value is None:

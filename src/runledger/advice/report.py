@@ -13,10 +13,14 @@ from runledger.doubt import shown
 from runledger.pictures.document import Cell, Document, Section, Table, cells
 from runledger.pictures.terminal import bar
 from runledger.pictures.words import amount, percent, seconds, span
+from runledger.text import escape
 
 __all__ = ["SCHEMA", "as_json", "report"]
 
 SCHEMA = "runledger.advice/1"
+
+COARSE = ("too coarse", "one effect")
+ASKING = (*COARSE, "too fine")
 
 SHOWN = 40
 """Names in the picture, and deaths in the table, at most; the JSON has all."""
@@ -128,7 +132,7 @@ def _told(advice: Advice) -> Iterator[str]:
     """What to do, once for all steps of which it is the same."""
     names: dict[str, list[str]] = {}
     for step in advice.steps:
-        if step.verdict != "well":
+        if step.verdict in ASKING:
             names.setdefault(said(step, advice), []).append(step.group.name)
     for what, of in names.items():
         yield f"{', '.join(of)}: {what}"
@@ -149,7 +153,9 @@ def _steps(advice: Advice) -> Table:
                 Cell("" if share is None else percent(share), share),
                 Cell(amount(step.per_death, advice.unit), step.per_death),
                 ranged(step.per_day, advice.unit, few=few),
-                "" if step.best is None or step.verdict == "well" else ranged(step.best, "seconds", few=few),
+                ""
+                if step.best is None or step.verdict not in COARSE
+                else ranged(step.best, "seconds", few=few),
                 ranged(step.saving, advice.unit, few=few),
             )
         )
@@ -167,17 +173,18 @@ def _bars(advice: Advice, width: int) -> list[str]:
     longest = [max(1e-6, *step.group.lengths) for step in steps]
     low, high = math.log(min(shortest)), math.log(max(longest))
     scale = (high - low) or 1.0
-    name = min(28, max(len(step.group.name) for step in steps))
+    names = [escape(step.group.name) for step in steps]
+    name = min(28, max(map(len, names)))
     columns = max(20, min(width, 110) - name - 24)
     lines = []
-    for step, first, last in zip(steps, shortest, longest, strict=True):
+    for step, shown_as, first, last in zip(steps, names, shortest, longest, strict=True):
         middle = math.log(max(1e-6, step.group.seconds.median))
         spans = [((math.log(first) - low) / scale, (math.log(last) - low) / scale, "─")]
         spans.append(((middle - low) / scale, (middle - low) / scale, "●"))
         if step.best is not None and step.best.value:
             best = (math.log(step.best.value) - low) / scale
             spans = [*spans, *([(best, best, "┊")] if 0 <= best <= 1 else [])]
-        lines.append(f"{step.group.name[:name]:<{name}} {bar(spans, columns)} {step.verdict}".rstrip())
+        lines.append(f"{shown_as[:name]:<{name}} {bar(spans, columns)} {step.verdict}".rstrip())
     lines.append(f"{'':<{name}} {seconds(math.exp(low))}{seconds(math.exp(high)):>{columns - 8}}")
     lines.append(f"{'':<{name}} ● usual, ─ from the shortest stretch to the longest, ┊ the best interval")
     return lines

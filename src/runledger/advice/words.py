@@ -65,9 +65,12 @@ def ranged(found: Range | None, unit: str, *, few: bool) -> str:
     """A number and its interval; of few deaths the interval alone, of none its upper end."""
     if found is None:
         return ""
+    ends = amount(found.low, unit), amount(found.high, unit)
+    if ends[0] == ends[1]:
+        return ends[0]
     if found.value is None:
         return f"at most {amount(found.high, unit)}" if math.isfinite(found.high) else ""
-    both = f"{amount(found.low, unit)} to {amount(found.high, unit)}"
+    both = " to ".join(ends)
     return both if few else f"{amount(found.value, unit)} ({both})"
 
 
@@ -91,7 +94,11 @@ def said(step: Judged, advice: Advice) -> str:
         )
     if step.verdict == "too fine":
         return _too_fine(step)
-    return "Well as it is."
+    return (
+        "Well as it is."
+        if step.verdict == "well"
+        else "Nothing is known that speaks for a change, or against."
+    )
 
 
 def _too_fine(step: Judged) -> str:

@@ -13,8 +13,8 @@ def seconds(value: float) -> str:
     """A duration: 85 µs, 1.5 ms, 29 s, 2.5 h."""
     if not math.isfinite(value):
         return "for ever" if value > 0 else "unknown"
-    if value == 0:
-        return "0 s"
+    if abs(value) < 0.5e-6:
+        return "0 s" if value == 0 else "less than 1 µs"
     for size, unit in _UNITS:
         if abs(value) >= size * (1 if size > 1 else 0.9995):
             return f"{_digits(value / size)} {unit}"
@@ -31,6 +31,8 @@ def span(low: float, high: float) -> str:
 
 def percent(share: float) -> str:
     """A share: 0.05 %, 3.2 %, 45 %."""
+    if 0 < share < 1e-4:
+        return "less than 0.01 %"
     return f"{_digits(100 * share)} %" if math.isfinite(share) else "more than can be said"
 
 

@@ -8,6 +8,7 @@ from runledger.past.model import Past
 from runledger.pictures.charts import drawing, plain_axes, svg
 from runledger.pictures.style import COLOURS
 from runledger.pictures.words import seconds
+from runledger.text import escape
 from runledger.timeline.lanes import Bar, Lane
 from runledger.timeline.pulse import Stall
 
@@ -73,7 +74,10 @@ def course(past: Past, lanes: list[Lane], *, narrow: bool) -> str:
             axes.barh([0], [0], left=0, color=COLOURS[COLOUR[status]], label=WORDS[status])
         if any(lane.marks for lane in kept):
             axes.plot([], [], "^", color=COLOURS["ink"], markersize=5, label="mark")
-        names = ["   " * lane.depth + _short(lane.name, 13 if narrow else 26) for lane in kept]
+        names = [
+            "   " * (lane.depth - 1) + "└ " * bool(lane.depth) + _short(lane.name, 13 if narrow else 26)
+            for lane in kept
+        ]
         axes.set_yticks(range(len(kept)), names)
         axes.tick_params(axis="y", labelcolor=COLOURS["ink"])
         axes.set_ylim(len(kept) - 0.4, -0.7)
@@ -144,6 +148,7 @@ def pulse(past: Past, halts: list[Stall], *, narrow: bool) -> str:
             )
         axes.set_ylim(0, max(1, len(done)) * 1.05)
         axes.set_ylabel("signs of progress")
+        axes.yaxis.set_major_formatter("{x:,.0f}")
         _over_time(axes, end - start, narrow=narrow)
         plain_axes(axes)
         figure.legend(loc="outside upper left", ncols=2 if narrow else 4)
@@ -199,4 +204,5 @@ def _said(lane: Lane, one: Bar, start: float) -> str:
 
 
 def _short(name: str, most: int) -> str:
+    name = escape(name)
     return name if len(name) <= most else name[: most - 1] + "…"

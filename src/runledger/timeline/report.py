@@ -12,6 +12,7 @@ from runledger.past.model import Attempt, Event, Past
 from runledger.pictures.document import Cell, Document, Section, Table, cells
 from runledger.pictures.terminal import bar
 from runledger.pictures.words import seconds
+from runledger.text import escape
 from runledger.timeline.lanes import Lane, lanes_of
 from runledger.timeline.pulse import Stall, stalls
 
@@ -185,7 +186,7 @@ def _lanes(lanes: list[Lane]) -> Table:
 def _bars(past: Past, lanes: list[Lane], width: int) -> list[str]:
     start, end = past.span
     scale = (end - start) or 1.0
-    names = ["  " * lane.depth + lane.name for lane in lanes[:40]]
+    names = ["  " * lane.depth + escape(lane.name) for lane in lanes[:40]]
     wide = min(28, max(map(len, names)))
     columns = max(20, min(width, 120) - wide - 2)
     lines = []
