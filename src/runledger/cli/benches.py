@@ -54,6 +54,8 @@ def granularity(args: Any) -> int:
         workers=args.workers,
         seed=args.seed,
         points=args.points,
+        shortest=None if args.shortest is None else parse_duration(args.shortest),
+        longest=None if args.longest is None else parse_duration(args.longest),
         durations=_durations() if args.units == "ledger" else (),
     )
     began = time.monotonic()
@@ -91,6 +93,14 @@ def _granularity(parser: ArgumentParser) -> None:
         choices=("fixed", "exponential", "heavy", "ledger"),
         default="fixed",
         help="how long the units of work are; ledger: as the committed steps of the ledger here",
+    )
+    parser.add_argument(
+        "--shortest",
+        metavar="T",
+        help="the first interval, before compression; a 500th of --mean-time unless given",
+    )
+    parser.add_argument(
+        "--longest", metavar="T", help="the last one; one and a quarter of --mean-time unless given"
     )
     parser.add_argument("--points", type=int, default=10, help="intervals to measure (10)")
     parser.add_argument(

@@ -115,8 +115,12 @@ def plan(
     seed: int,
     points: int = POINTS,
     durations: Sequence[float] = (),
+    shortest: float | None = None,
+    longest: float | None = None,
 ) -> Plan:
     """The sweep for a run that takes ``work`` seconds and dies every ``mean_time`` seconds, before compression.
+
+    ``shortest`` and ``longest`` are the ends of the intervals, before compression too.
 
     Raises:
         UsageError: it would be too long, or too short to be killed in time.
@@ -133,7 +137,14 @@ def plan(
         )
     if not real / 10 <= real_work <= 100 * real:
         raise UsageError("--work is between a tenth and a hundred times --mean-time")
-    units = units_of(kind, real_work, real * SHORTEST, seed, durations)
-    ratio = (LONGEST / SHORTEST) ** (1 / (points - 1))
-    intervals = [real * SHORTEST * ratio**place for place in range(points)]
+    low = real * SHORTEST if shortest is None else shortest / compress
+    high = real * LONGEST if longest is None else longest / compress
+    if not 1e-4 <= low < high <= 3 * real:
+        raise UsageError(
+            "intervals go up from a tenth of a real millisecond to three times --mean-time",
+            hint=f"Compressed, these are {low:g} to {high:g} s.",
+        )
+    units = units_of(kind, real_work, low, seed, durations)
+    ratio = (high / low) ** (1 / (points - 1))
+    intervals = [low * ratio**place for place in range(points)]
     return Plan(units, kind, intervals, real, compress, budget, workers, seed)
