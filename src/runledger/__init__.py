@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from runledger.ledger import KnownStep as KnownStep
     from runledger.ledger import Ledger as Ledger
     from runledger.options import Options as Options
+    from runledger.pacing import AsyncPace as AsyncPace
+    from runledger.pacing import Pace as Pace
     from runledger.replay_report import ReplayReport as ReplayReport
     from runledger.replay_report import replay as replay
     from runledger.status import Status as Status
@@ -32,6 +34,8 @@ _HOMES = {
     "Ledger": "ledger",
     "KnownStep": "ledger",
     "Options": "options",
+    "AsyncPace": "pacing",
+    "Pace": "pacing",
     "AsyncStep": "step",
     "Step": "step",
     "DoubtfulStep": "step",
