@@ -50,7 +50,7 @@ def totals(found: Measured, *, narrow: bool) -> str:
         axes.plot(xs, modelled, color=COLOURS["two"], label="model", zorder=2)
         for place, (x, point) in enumerate(zip(xs, found.points, strict=True)):
             (line,) = axes.plot(
-                [x, x], [max(1.0, point.total.low), point.total.high], color=COLOURS["calm"], linewidth=6
+                [x, x], [point.total.low, point.total.high], color=COLOURS["calm"], linewidth=6
             )
             line.set_solid_capstyle("round")
             line.set_zorder(1)

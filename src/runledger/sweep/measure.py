@@ -78,6 +78,11 @@ class Measured(msgspec.Struct, frozen=True):
     took: float
 
     @property
+    def fewest(self) -> int:
+        """Runs at the point with the fewest."""
+        return min(point.runs for point in self.points)
+
+    @property
     def disagreeing(self) -> list[Point]:
         """Where the model is beyond the measurement's interval."""
         return [point for point in self.points if point.agrees is False]
@@ -118,6 +123,8 @@ def _point(plan: Plan, interval: float | None, runs: list[Run], restart: float) 
     # All intervals together hold with the plan's confidence, whatever the dependence between them.
     alone = 1 - (1 - plan.confidence) / len(plan.intervals)
     total = mean_interval([run.total / run.work for run in runs], confidence=alone)
+    # Nothing takes less than its work, whatever a symmetric interval would allow.
+    total = msgspec.structs.replace(total, low=max(1.0, total.low))
     recoveries = [seconds for run in runs for seconds in run.recoveries]
     own_restart = _mean(recoveries) if len(recoveries) >= FEW else restart
     record = _ratio(sum(run.records for run in runs), sum(run.recorded for run in runs))

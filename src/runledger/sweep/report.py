@@ -14,6 +14,9 @@ __all__ = ["SCHEMA", "as_json", "report"]
 
 SCHEMA = "runledger.bench.granularity/1"
 
+FEW = 5
+"""Runs at a point below which its interval is too wide to speak for or against anything."""
+
 KINDS = {
     "fixed": "of equal length",
     "exponential": "of exponential length",
@@ -131,6 +134,8 @@ def _lede(found: Measured) -> Iterator[str]:
             f"The model lies within the interval of the measurement at {len(known) - len(wrong)} of {len(known)} "
             f"points. They disagree at {where}."
         )
+    if found.fewest < FEW:
+        yield f"There are only {found.fewest} runs at some points, so little is said by that: try more --seconds."
     given_up = sum(point.unfinished for point in found.points)
     if given_up:
         yield f"{given_up} runs were given up as they would not end: where these are, the totals are lower bounds."
@@ -182,7 +187,7 @@ def _plotted(found: Measured, width: int) -> list[str]:
     xs = [point.interval or 0.0 for point in points]
     measured = [(x, point.total.value) for x, point in zip(xs, points, strict=True)]
     model = [(x, point.model or 1.0) for x, point in zip(xs, points, strict=True)]
-    ends = [(max(1.0, point.total.low), point.total.high) for point in points]
+    ends = [(point.total.low, point.total.high) for point in points]
     series = [Series("measured, │ its interval", "●", measured, ends), Series("model", "·", model)]
     if found.every is not None:
         level = found.every.total.value
