@@ -43,7 +43,7 @@ def identity_of(scope: str, run: str, name: str, key: str | None) -> Identity | 
     return None if key is None else Identity(run if scope == "run" else "", name, key)
 
 
-class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
+class Damage(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Records that are lost to damage: ``first`` to ``last`` by LSN, where, and what could be read of them.
 
     ``intents`` is how many of them were intents, ``salvaged`` the identities (scope, name, key) legible in the bad
@@ -63,7 +63,7 @@ class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
     moves: int = 0
 
 
-class Owner(msgspec.Struct, omit_defaults=True, gc=False):
+class Owner(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A process that opened the ledger."""
 
     id: str
@@ -77,7 +77,7 @@ class Owner(msgspec.Struct, omit_defaults=True, gc=False):
     commit: str = "durable"
 
 
-class MarkView(msgspec.Struct, omit_defaults=True, gc=False):
+class MarkView(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A breadcrumb: when, what, and the data that came with it."""
 
     at: str
@@ -85,7 +85,7 @@ class MarkView(msgspec.Struct, omit_defaults=True, gc=False):
     data: Raw = NOTHING
 
 
-class Saved(msgspec.Struct, omit_defaults=True, gc=False):
+class Saved(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """State that a long step saved inside its body: inline or in a file by its digest."""
 
     state: Raw = NOTHING
@@ -94,7 +94,7 @@ class Saved(msgspec.Struct, omit_defaults=True, gc=False):
     typed: bool = False
 
 
-class OpenStep(msgspec.Struct, omit_defaults=True, gc=False):
+class OpenStep(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """An intent without an outcome. ``over``: the call ended (``failure`` says how), so that it is in doubt whoever
     lives; ``lease``: held by an external session until then."""
 
@@ -122,7 +122,7 @@ class OpenStep(msgspec.Struct, omit_defaults=True, gc=False):
     by: Owner | None = None
 
 
-class Settled(msgspec.Struct, omit_defaults=True, gc=False):
+class Settled(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A step whose outcome is known; ``lsn`` is the outcome's record, ``of`` the intent's."""
 
     lsn: int
@@ -149,7 +149,7 @@ class Settled(msgspec.Struct, omit_defaults=True, gc=False):
     marks: tuple[MarkView, ...] = ()
 
 
-class SprintView(msgspec.Struct, omit_defaults=True, gc=False):
+class SprintView(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """One sprint of the plan, as the state file lists it."""
 
     id: str
@@ -157,7 +157,7 @@ class SprintView(msgspec.Struct, omit_defaults=True, gc=False):
     cycles: int = 0
 
 
-class Run(msgspec.Struct, omit_defaults=True):
+class Run(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """One run. ``state`` is one of the three words, or ``INVALID`` while the state file says a word that is none of
     them (``word`` is then what it says). ``document`` is the state file's text that foreign fields are kept
     from, ``moved`` the LSN of
@@ -194,7 +194,7 @@ class Run(msgspec.Struct, omit_defaults=True):
         return self.unsure <= self.moved
 
 
-class View(msgspec.Struct, omit_defaults=True):
+class View(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """Everything that the records up to ``lsn`` say. Settled steps are only those that no compaction has folded into
     the history yet, so that a checkpointed view is bounded by the open steps. ``news`` is the LSN of the last record
     that says more than that an owner came or went."""

@@ -6,6 +6,7 @@ segment: an old block of another file, or a ledger stored as a step's result, ne
 
 from __future__ import annotations
 
+import re
 from zlib import crc32
 
 import msgspec
@@ -60,7 +61,10 @@ _decode_seal = msgspec.json.Decoder(Seal)
 
 
 class BadLine(ValueError):
-    """A line that is not what was written; ``whole`` where it still is one JSON object, which no torn write leaves."""
+    """A line that is not what was written.
+
+    ``whole`` where it still is one JSON object, or has its end: no torn write leaves that.
+    """
 
     def __init__(self, reason: str, *, whole: bool = False) -> None:
         super().__init__(reason)
@@ -89,7 +93,12 @@ def _checked(line: bytes, seed: int) -> bool:
     )
 
 
+_WRITTEN_TO_ITS_END = re.compile(rb'\{"t":"[^\x00-\x1f]*,"crc":"[^\x00-\x1f]{8}"\}')
+
+
 def _bad(line: bytes) -> BadLine:
+    if _WRITTEN_TO_ITS_END.fullmatch(line):
+        return BadLine("checksum does not match", whole=True)
     try:
         whole = line[:5] == b'{"t":' and isinstance(msgspec.json.decode(line), dict)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -131,7 +140,7 @@ def header_of(line: bytes) -> Header:
         BadLine: damaged; a header is written before the segment gets its name, so no crash leaves it unfinished.
         NewerVersion: a later format.
     """
-    good = _checked(line, 0)
+    good = _checked(line, 0) and line.startswith(b'{"t":"segment",')
     try:
         version = msgspec.json.decode(line, type=_FormatOnly).format
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

@@ -246,6 +246,7 @@ class JournalReader:
             self.clean = self.torn is None
             return []
         found: list[Record] = []
+        moved = False
         self.clean = self.torn is None
         while self.file is not None:
             data = self._ahead(self.file)
@@ -256,6 +257,8 @@ class JournalReader:
                 lines = scan(data, self.offset, self.seed, walk)
                 if lines.records:
                     self.lsn, self.steps, self.offset = walk.lsn, walk.steps, lines.end
+                    if moved:  # a descriptor that was opened after somebody's sync failed does not tell of it
+                        self._passed(lines)
                     self.durable = max(self.durable, lines.records[-1].durable)
                     found += lines.records
                     continue
@@ -265,6 +268,7 @@ class JournalReader:
                 self.sealed = True
             if not self._next_segment():
                 return found
+            moved = True
         return found
 
     def _ahead(self, file: File) -> bytes:

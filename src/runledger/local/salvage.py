@@ -7,9 +7,10 @@ import re
 import msgspec
 
 from runledger.local.directory import File
+from runledger.record import RECORDS
 from runledger.view import Damage
 
-__all__ = ["LONGEST_LINE", "Walk", "damage_at", "lost", "lost_whole"]
+__all__ = ["LONGEST_LINE", "Walk", "damage_at", "lost", "lost_whole", "may_be_intent"]
 
 LONGEST_LINE = 64 << 20
 """A line beyond this many bytes is damage: results are inlined only when small, state files are bounded."""
@@ -95,6 +96,12 @@ def _legible(file: File, size: int, after: int) -> tuple[int, int]:
     seen = _NUMBERED.findall(data)
     numbers = [lsn for _, number in seen if (lsn := int(number)) - after <= len(data)]
     return max([after + 1, *numbers]), sum(kind == b"intent" for kind, _ in seen)
+
+
+def may_be_intent(line: bytes) -> bool:
+    """Whether a bad line may have been one: unless it legibly is of another kind."""
+    kind = line[6:40].split(b'"', 1)[0].decode("ascii", "replace")
+    return kind == "intent" or kind not in RECORDS
 
 
 def _identities(data: bytes) -> dict[tuple[str, str, str | None], int]:

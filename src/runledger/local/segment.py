@@ -22,7 +22,7 @@ from runledger.local import frame
 from runledger.local.directory import Directory, File, is_misshapen
 from runledger.local.frame import BadLine, Header
 from runledger.local.mending import is_sound, mended_run
-from runledger.local.salvage import LONGEST_LINE, Walk, damage_at
+from runledger.local.salvage import LONGEST_LINE, Walk, damage_at, may_be_intent
 from runledger.record import Intent, Record
 from runledger.view import Damage
 
@@ -272,7 +272,9 @@ def _untorn(
     lines = file.pread(CHUNK, offset).split(b"\n", 2)
     feed = b"\n" if len(lines) > 1 else b""
     if bad is not None and bad.whole:
-        return walk.lsn + 1, walk.steps + lines[0].startswith(b'{"t":"intent"'), offset + len(lines[0] + feed)
+        following = _next_good(file, offset, file.stat().size, seed, walk.lsn)
+        end = offset + len(lines[0] + feed)
+        return following or (walk.lsn + 1, walk.steps + may_be_intent(lines[0]), end)
     for data in (lines[0] + feed, b"\n".join(lines[:2]) + b"\n" * (len(lines) > 2)):
         last = _last_in(mended_run(data, seed), seed)
         if last is not None and last.lsn > walk.lsn:

@@ -191,6 +191,7 @@ class Sequencer:
             file, upto = journal.file, journal.lsn
             if upto <= journal.durable:
                 return
+            journal.rewrite()
         try:
             self.sync(file, upto)
         except DiskRefused:

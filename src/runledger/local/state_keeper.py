@@ -59,6 +59,8 @@ class StateKeeper:
             tx.shown_at = time.monotonic()
             tx.unshown = tx.urgent = False
             file, lsn, durable = journal.file, journal.lsn, journal.durable
+            if durable < lsn:
+                journal.rewrite()
             prepared = snapshot.prepare(reader.view, tx.in_doubt())
         if prepared is None:
             return True
