@@ -37,7 +37,7 @@ MARKS_KEPT = 50
 
 def fold(view: View, items: Iterable[r.Record | Damage]) -> View:
     """The view after ``items``; ``view`` stays as it is."""
-    after = deepcopy(view)
+    after = deepcopy(view, {id(r.NOTHING): r.NOTHING})
     for item in items:
         advance(after, item)
     return after
