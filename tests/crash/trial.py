@@ -100,10 +100,11 @@ class Trial:
 
     def close(self, who: str) -> None:
         handle = self.handles.pop(who)
-        upto = len(self.truth.entries)
+        upto, before = len(self.truth.entries), last_lsn(self.computer.top)
         with self._doing(handle):
             handle.ledger.close()
-            self.acknowledge(upto)
+            if last_lsn(self.computer.top) > before:
+                self.acknowledge(upto)
         self.computer.end(handle.process)
 
     def kill(self, who: str) -> None:
@@ -309,7 +310,7 @@ class Trial:
                 for at, e in enumerate(self.truth.entries, 1)
                 if isinstance(e, Settled) and e.ident == ident
             ]
-            self.acknowledge(settled[-1])
+            self.truth.acknowledge(settled[-1])
 
     # --- the rest of the interface --------------------------------------------------------------------------------
 

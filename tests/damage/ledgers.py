@@ -42,7 +42,7 @@ def quick_folder(otherwise: Path) -> Path:
     return folder
 
 
-@dataclass
+@dataclass(repr=False)
 class Made:
     """A ledger at ``root`` that nothing is wrong with, and what it knows."""
 

@@ -126,7 +126,9 @@ def test_no_git_is_said_in_one_line(
     ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )
 def test_colour_is_for_a_terminal_that_wants_it(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], coloured: bool  # noqa: FBT001  # a parameter of pytest
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    coloured: bool,  # noqa: FBT001  # a parameter of pytest
 ) -> None:
     """NO_COLOR and a dumb terminal are respected."""
 

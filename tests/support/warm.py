@@ -36,7 +36,13 @@ class _Zygote:
         )
         theirs.close()
         self._ends: dict[int, int] = {}
+        self._numbers = 0
         atexit.register(self._end)
+
+    def number(self) -> int:
+        """A number for the next child."""
+        self._numbers += 1
+        return self._numbers
 
     def start(self, request: Request, streams: Sequence[int]) -> int:
         """The pid of a new child."""
@@ -46,14 +52,14 @@ class _Zygote:
             if isinstance(told, Started):
                 return told.pid
 
-    def code(self, pid: int, seconds: float | None) -> int | None:
+    def code(self, number: int, seconds: float | None) -> int | None:
         """How the child ended, waiting so long; None while it runs."""
         ends = None if seconds is None else time.monotonic() + seconds
-        while pid not in self._ends:
+        while number not in self._ends:
             left = None if ends is None else max(0.0, ends - time.monotonic())
             if self._told(left) is None:
                 return None
-        return self._ends[pid]
+        return self._ends.pop(number)
 
     def _told(self, seconds: float | None) -> Started | Over | None:
         self._ours.settimeout(60.0 if seconds is None else seconds)
@@ -65,7 +71,7 @@ class _Zygote:
             return None
         told = msgspec.json.decode(data, type=Started | Over)
         if isinstance(told, Over):
-            self._ends[told.pid] = told.code
+            self._ends[told.number] = told.code
         return told
 
     def _end(self) -> None:
@@ -85,7 +91,8 @@ class WarmProcess:
         reads, writes = zip(*(os.pipe() for _ in range(3)), strict=True)
         theirs = [reads[0], writes[1], writes[2]]
         try:
-            self.pid = _zygotes[0].start(Request(program, argv, env, str(cwd)), theirs)
+            self._number = _zygotes[0].number()
+            self.pid = _zygotes[0].start(Request(self._number, program, argv, env, str(cwd)), theirs)
         finally:
             for end in theirs:
                 os.close(end)
@@ -97,13 +104,13 @@ class WarmProcess:
     def poll(self) -> int | None:
         """The exit code, None while it runs."""
         if self.returncode is None:
-            self.returncode = _zygotes[0].code(self.pid, 0.0)
+            self.returncode = _zygotes[0].code(self._number, 0.0)
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end."""
         if self.returncode is None:
-            self.returncode = _zygotes[0].code(self.pid, timeout)
+            self.returncode = _zygotes[0].code(self._number, timeout)
         if self.returncode is None:
             raise subprocess.TimeoutExpired("a forked child", timeout or 0.0)
         return self.returncode

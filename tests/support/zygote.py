@@ -26,8 +26,9 @@ LOADED = ("asyncio", "concurrent.futures", "dataclasses", "json", "portalocker",
 
 
 class Request(msgspec.Struct):
-    """What a child is to be."""
+    """What a child is to be. ``number`` tells it from all others; pids come again."""
 
+    number: int
     program: str
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -41,9 +42,9 @@ class Started(msgspec.Struct, tag=True):
 
 
 class Over(msgspec.Struct, tag=True):
-    """A child's end, as ``subprocess`` tells it."""
+    """The end of a request's child, as ``subprocess`` tells it."""
 
-    pid: int
+    number: int
     code: int
 
 
@@ -66,16 +67,18 @@ def next_program() -> str:
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    numbers: dict[int, int] = {}
     while True:
         ready = select.select([requests, woken], [], [])[0]
         if woken in ready:
             os.read(woken, 4096)
-            _report_ends(requests)
+            _report_ends(requests, numbers)
         if requests not in ready:
             continue
         data, streams, _, _ = socket.recv_fds(requests, BYTES, 3)
         if not data:
             os._exit(0)
+        request = msgspec.json.decode(data, type=Request)
         pid = os.fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
@@ -83,13 +86,14 @@ def next_program() -> str:
             requests.close()
             os.close(woken)
             os.close(waking)
-            return _become(msgspec.json.decode(data, type=Request), streams)
+            return _become(request, streams)
+        numbers[pid] = request.number
         for stream in streams:
             os.close(stream)
         requests.send(msgspec.json.encode(Started(pid)))
 
 
-def _report_ends(requests: socket.socket) -> None:
+def _report_ends(requests: socket.socket, numbers: dict[int, int]) -> None:
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -97,7 +101,7 @@ def _report_ends(requests: socket.socket) -> None:
             return
         if pid == 0:
             return
-        requests.send(msgspec.json.encode(Over(pid, os.waitstatus_to_exitcode(status))))
+        requests.send(msgspec.json.encode(Over(numbers.pop(pid), os.waitstatus_to_exitcode(status))))
 
 
 def _become(request: Request, streams: Sequence[int]) -> str:

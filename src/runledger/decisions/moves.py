@@ -53,7 +53,11 @@ def _sprint(tx: Transaction, m: Move) -> int:
     if known is None and run.sprints:
         listed = ", ".join(s.id for s in run.sprints[:10])
         raise SprintUnknown(f"the plan has no sprint {sprint}", hint=f"It lists: {listed}")
-    if known is not None and known.status == m.status and (m.status != "in_progress" or run.current == sprint):
+    if (
+        known is not None
+        and known.status == m.status
+        and (m.status != "in_progress" or run.current == sprint)
+    ):
         return tx.view.lsn
     if known is not None and known.status == "completed":
         raise RunMoveRefused(f"the sprint {sprint} is completed and cannot begin again")
