@@ -33,7 +33,7 @@ def killed_again_and_again(root: Path, lives: int, seed: int) -> None:
     rng = random.Random(seed)
     acknowledged: list[str] = []
     for life in range(lives):
-        with Child(WORKER, root, life) as child:
+        with Child(WORKER, root, life, cold=True) as child:
             child.line()
             time.sleep(rng.random() * 0.03)
             ended = child.kill()
