@@ -22,8 +22,8 @@ from runledger.past.model import Attempt, Mark
 from runledger.pictures.document import as_markdown, as_text
 from runledger.timeline import as_json as course
 from runledger.timeline import report as told_course
-from tests.granularity.conftest import work
-from tests.support.children import Ended, command
+from tests.granularity.conftest import LIFE, work
+from tests.support.children import Child, Ended, command
 
 COST = RecordCost(0.004, 0.0004, "told by the test")
 
@@ -130,6 +130,39 @@ def test_after_a_compaction_it_says_what_it_no_longer_knows(root: Path) -> None:
     assert any("only the number is known" in line for line in after["uncertain"])
     durations = {step["name"]: step["seconds"] for step in after["steps"]}
     assert durations["train"] == next(s["seconds"] for s in before["steps"] if s["name"] == "train")
+
+
+SAVED = (
+    LIFE
+    + """
+with Ledger.open() as ledger, ledger.step("index", key="all", idempotent=True) as step:
+    for number in range(step.resumed_from or 0, 6):
+        clock.pass_by(1000)
+        if number == 3 and step.attempt == 1:
+            die()
+        step.checkpoint(number + 1)
+say(clock.now)
+"""
+)
+
+
+def test_saves_are_boundaries_in_attempts_that_were_cut_off_too(root: Path) -> None:
+    """What was saved before a death is work that was done; only what came after it is lost."""
+    now = 1_700_000_000.0
+    for _ in range(2):
+        with Child(SAVED, root, now) as child:
+            now = float(child.line()) + 60
+            child.end()
+    found = as_json(judged(look(root), COST))
+    (step,) = found["steps"]
+    assert (step["count"], step["saves"]) == (1, 6)
+    assert step["longest_stretch"] == pytest.approx(1000, rel=0.01)
+    assert step["redo_per_death"] == pytest.approx(500, rel=0.01)
+    assert step["verdict"] == "too coarse"
+    assert "It is saved about every 17 min" in step["advice"]
+    (death,) = found["each_death"]
+    assert death["steps"][0]["low"] < 1
+    assert death["steps"][0]["high"] == pytest.approx(1060, rel=0.01)
 
 
 def test_what_a_record_costs_is_said_and_how(lived: Path, root: Path) -> None:

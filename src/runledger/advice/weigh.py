@@ -18,9 +18,10 @@ __all__ = ["Group", "groups_of"]
 class Group(msgspec.Struct, frozen=True):
     """The committed attempts of one name.
 
-    ``lengths`` are the seconds between two boundaries (intent, checkpoint, a nested step, commit): what one death can
-    take. ``ledger`` is the seconds that the ledger takes for each attempt, None where a record's cost is not known.
-    ``cost`` is what one attempt costs in the asked unit. ``idempotent`` is None where only the history knows the step.
+    ``lengths`` are the seconds between two boundaries (intent, checkpoint, a nested step, commit), what one death can
+    take; of attempts that were cut off, those up to their last checkpoint. ``ledger`` is the seconds that the ledger
+    takes for each attempt, None where a record's cost is not known. ``cost`` is what one attempt costs in the asked
+    unit. ``idempotent`` is None where only the history knows the step.
     """
 
     name: str
@@ -64,14 +65,19 @@ class Group(msgspec.Struct, frozen=True):
 def groups_of(past: Past, cost: RecordCost, column: str | None) -> list[Group]:
     """One group for each name with a committed attempt whose time is known, the longest work first."""
     by_name: dict[str, list[Attempt]] = defaultdict(list)
+    cut_off: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in past.attempts:
         if attempt.status == "committed" and attempt.ended is not None:
             by_name[attempt.name].append(attempt)
-    found = [_group(name, attempts, cost, column) for name, attempts in by_name.items()]
+        elif attempt.saved:
+            cut_off[attempt.name].append(attempt)
+    found = [_group(name, attempts, cut_off[name], cost, column) for name, attempts in by_name.items()]
     return sorted(found, key=lambda group: group.seconds.total, reverse=True)
 
 
-def _group(name: str, attempts: Sequence[Attempt], cost: RecordCost, column: str | None) -> Group:
+def _group(
+    name: str, attempts: Sequence[Attempt], cut_off: Sequence[Attempt], cost: RecordCost, column: str | None
+) -> Group:
     told = [attempt for attempt in attempts if not attempt.folded]
     # A name is as repeatable as the least repeatable step of it.
     idempotent = all(attempt.idempotent for attempt in told) if told else None
@@ -81,9 +87,9 @@ def _group(name: str, attempts: Sequence[Attempt], cost: RecordCost, column: str
     return Group(
         name=name,
         seconds=seconds,
-        lengths=[length for attempt in attempts for length in _lengths(attempt)],
+        lengths=[length for attempt in (*attempts, *cut_off) for length in _lengths(attempt)],
         idempotent=idempotent,
-        saves=sum(len(attempt.saved) for attempt in attempts),
+        saves=sum(len(attempt.saved) for attempt in (*attempts, *cut_off)),
         nested=any(attempt.children for attempt in attempts),
         ledger=None if record is None else 2 * record,
         cost=math.fsum(costs) / len(costs),
@@ -91,8 +97,10 @@ def _group(name: str, attempts: Sequence[Attempt], cost: RecordCost, column: str
 
 
 def _lengths(attempt: Attempt) -> Iterator[float]:
-    """The stretches of an attempt that are its own: from boundary to boundary, nested steps left out."""
-    assert attempt.ended is not None
+    """The stretches of an attempt that are its own: from boundary to boundary, nested steps left out.
+
+    Of one that was cut off, those that were saved: that work was done, and not done again.
+    """
     at = attempt.started
     inside = [(saved, saved) for saved in attempt.saved]
     inside += [(child.started, child.ended) for child in attempt.children if child.ended is not None]
@@ -100,4 +108,5 @@ def _lengths(attempt: Attempt) -> Iterator[float]:
         if begins > at:
             yield begins - at
         at = max(at, ends)
-    yield max(0.0, attempt.ended - at)
+    if attempt.status == "committed" and attempt.ended is not None:
+        yield max(0.0, attempt.ended - at)

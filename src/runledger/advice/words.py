@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from runledger.advice.judge import FEW, Advice, Judged, Range
+from runledger.granularity.estimate import quantile
 from runledger.pictures.words import amount, percent, seconds, span
 
 __all__ = ["DAY", "lede", "ranged", "said", "uncertain"]
@@ -81,10 +82,13 @@ def said(step: Judged, advice: Advice) -> str:
     if step.verdict == "too coarse":
         best = ranged(step.best, "seconds", few=few)
         saving = ranged(step.saving, advice.unit, few=few)
-        return (
-            f"Save inside it every {best} of work: a loop over `ledger.every()`, or `step.checkpoint(state)`. "
-            f"That would save {saving} in a day of running.{maybe}"
+        how = (
+            f"Save inside it every {best} of work: a loop over `ledger.every()`, or `step.checkpoint(state)`."
         )
+        if step.group.saves:
+            usual = quantile(sorted(step.group.lengths), 0.5)
+            how = f"It is saved about every {seconds(usual)}, and best would be every {best}: make its items smaller."
+        return f"{how} That would save {saving} in a day of running.{maybe}"
     if step.verdict == "one effect":
         unknown = step.group.idempotent is None
         why = "that it may be repeated is not on record" if unknown else "it is not idempotent"
