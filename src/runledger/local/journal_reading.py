@@ -95,8 +95,11 @@ class JournalReader:
                 before = None
                 yield self._unusable(walk, firsts[i:], found)
             else:
-                before = found[1].segment
-                yield from self._load_segment(found, firsts[i + 1] if i + 1 < len(firsts) else None, walk)
+                before = None
+                for items in self._load_segment(found, firsts[i + 1] if i + 1 < len(firsts) else None, walk):
+                    yield items
+                    # Behind damage a segment may be missing that nothing else tells of.
+                    before = found[1].segment if items and not isinstance(items[-1], Damage) else None
         self.lsn, self.steps = walk.lsn, walk.steps
 
     def _ledger_of(self, firsts: list[int]) -> str:

@@ -205,8 +205,9 @@ def _identify(founds: list[Found], ledger: str) -> None:
 
 
 def _by_checksums(found: Found, body: bytes, ledger: str) -> None:
-    """At least two lines whose checksums begin with the same: no accident makes that."""
-    seeds = Counter(seed for line in body.split(b"\n", 100)[:100] if (seed := seed_in(line)) is not None)
+    """At least two different lines whose checksums begin with the same: no accident makes that."""
+    different = {line for line in body.split(b"\n") if _is_record(line)}
+    seeds = Counter(seed for line in different if (seed := seed_in(line)) is not None)
     seed, lines = seeds.most_common(1)[0] if seeds else (0, 0)
     records = _records(body, seed) if lines > 1 else []
     if records:
@@ -238,7 +239,9 @@ def _behind_first_line(probe: bytes) -> bytes:
 def _records(body: bytes, seed: int) -> list[Record]:
     """The records of the lines that are sound with this seed."""
     return [
-        frame.decode(line, seed)
-        for line in body.split(b"\n")
-        if is_sound(line, seed) and not line.startswith(b'{"t":"seal"')
+        frame.decode(line, seed) for line in body.split(b"\n") if _is_record(line) and is_sound(line, seed)
     ]
+
+
+def _is_record(line: bytes) -> bool:
+    return line.startswith(b'{"t":"') and not line.startswith(b'{"t":"seal"')

@@ -79,7 +79,7 @@ class LocalTransaction:
             # Under the lock, again: a tail that was torn when it was read without it may be somebody's records by now.
             for item in journal.examine():
                 advance(self.view, item)
-            self.state_file.forget()
+            self._refuse_lost_end()
             torn = journal.recover()
             if torn is not None:
                 event(
@@ -95,6 +95,13 @@ class LocalTransaction:
         for observed in self.state_file.look(self.view, keep=True):
             event("warning", "state_file.observed", rejected=observed.rejected, ignored=observed.ignored)
             self.write(observed)
+
+    def _refuse_lost_end(self) -> None:
+        """What looks like a torn tail is none where the state file covers more than is left. Raises LedgerCorrupt."""
+        self.state_file.forget()
+        if self.view.run is not None:
+            self.state_file.look(self.view, keep=False)
+            self.state_file.forget()
 
     def write(self, record: Record) -> int:
         journal = self._journal()
