@@ -40,8 +40,8 @@ def run(args: Any, out: TextIO | None = None) -> int:
     directory = Path(args.directory or ".").resolve()
     if not directory.is_dir():
         raise UsageError(f"{directory} is no directory")
-    if not 0.1 <= args.seconds <= 600:
-        raise UsageError("--seconds is between 0.1 and 600")
+    if not 0.05 <= args.seconds <= 600:
+        raise UsageError("--seconds is between 0.05 and 600")
     try:
         measured = measure(str(directory), args.seconds)
     except OSError as error:
