@@ -19,7 +19,15 @@ from tests.support.zygote import BYTES, Over, Request, Started
 __all__ = ["WarmProcess"]
 
 TOP = Path(__file__).resolve().parents[2]
-BOOT = "from tests.support.zygote import next_program; exec(next_program())"
+BOOT = """
+from tests.support.zygote import end, next_program
+try:
+    exec(next_program())
+except BaseException as error:
+    end(error)
+else:
+    end(None)
+"""
 
 
 class _Zygote:

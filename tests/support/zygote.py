@@ -1,17 +1,19 @@
 """Processes without a start-up: forked from one that has imported everything and opened nothing.
 
-``python -c "from tests.support.zygote import next_program; exec(next_program())"`` waits for requests on the socket
-that it inherits. Each forked child returns from ``next_program`` with the program that it is to be, so that it runs as
-``__main__`` and ends in the interpreter's own way, whatever ends it.
+What ``warm`` boots waits for requests on the socket that it inherits. Each forked child returns from ``next_program``
+with the program that it is to be, runs it as ``__main__``, and ends as the interpreter would, without the clearing up.
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import select
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -19,7 +21,7 @@ from pkgutil import walk_packages
 
 import msgspec
 
-__all__ = ["Request", "next_program"]
+__all__ = ["BYTES", "Over", "Request", "Started", "end", "next_program"]
 
 BYTES = 1 << 20
 LOADED = ("asyncio", "concurrent.futures", "dataclasses", "json", "portalocker", "sqlite3", "structlog")
@@ -61,6 +63,7 @@ def _import_everything() -> None:
 def next_program() -> str:
     """Serve until the other end is closed; in each child, the program that it is to run."""
     _import_everything()
+    gc.freeze()
     requests = socket.socket(fileno=int(sys.argv[1]))
     woken, waking = os.pipe()
     os.set_blocking(woken, False)
@@ -114,3 +117,23 @@ def _become(request: Request, streams: Sequence[int]) -> str:
     time.tzset()
     sys.argv = list(request.argv)
     return request.program
+
+
+def end(error: BaseException | None) -> None:
+    """End this process as an uncaught ``error`` would: threads and exit functions, then the code or the signal."""
+    code = 0
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if code and not isinstance(error.code, int):
+            print(error.code, file=sys.stderr)
+    elif error is not None:
+        code = 1
+        sys.excepthook(type(error), error, error.__traceback__)
+    threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter itself calls
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if isinstance(error, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(code & 0xFF)
