@@ -1,7 +1,8 @@
 """Processes without a start-up: forked from one that has imported everything and opened nothing.
 
 What ``warm`` boots waits for requests on the socket that it inherits. Each forked child returns from ``next_program``
-with the program that it is to be, runs it as ``__main__``, and ends as the interpreter would, without the clearing up.
+with the program that it is to be, runs it as ``__main__``, and ends as the interpreter would, without the
+clearing up.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ def _become(request: Request, streams: Sequence[int]) -> str:
 
 
 def end(error: BaseException | None) -> None:
-    """End this process as an uncaught ``error`` would: threads and exit functions, then the code or the signal."""
+    """End this process as an uncaught ``error`` would: threads and exit functions, then the code or the
+    signal."""
     code = 0
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
