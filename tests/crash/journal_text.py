@@ -12,11 +12,13 @@ __all__ = ["Text", "last_lsn", "read_journal"]
 
 
 class Text(NamedTuple):
-    """Each record's line by its LSN, the LSN that the last segment ends with, and how many bytes a crash left there."""
+    """Each record's line by its LSN, the LSN that the last segment ends with, how many bytes a crash left there, and the
+    ledger's id."""
 
     lines: dict[int, bytes]
     last: int
     torn: int
+    ledger: str
 
 
 def _files(top: Folder) -> dict[str, bytes]:
@@ -44,10 +46,12 @@ def read_journal(top: Folder) -> Text:
     segments = _segments(files)
     folded = json.loads(files.get("checkpoint.json", b'{"view":{}}'))["view"].get("lsn", 0)
     lsn = torn = 0
+    ledger = ""
     for at, (name, data) in enumerate(segments):
         head, _, rest = data.partition(b"\n")
         assert _sound(head, 0), f"the header of {name} is damaged: {head[:80]!r}"
         header = json.loads(head)
+        ledger = header["ledger"]
         seed = crc32(header["segment"].encode())
         lsn, last = header["first"] - 1, lsn
         if at and lsn != last:
@@ -69,7 +73,7 @@ def read_journal(top: Folder) -> Text:
         assert not torn or at == len(segments) - 1, (
             f"{name} is not the last, and {data[begin:][:80]!r} is in it"
         )
-    return Text(lines, lsn, torn)
+    return Text(lines, lsn, torn, ledger)
 
 
 def last_lsn(top: Folder) -> int:

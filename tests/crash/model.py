@@ -96,6 +96,11 @@ class State:
     def find(self, ident: Ident) -> Step | None:
         return self.steps.get((ident, 0))
 
+    def open_by(self, name: str, key: str) -> Ident | None:
+        """The open step that a name and key mean: of this run, for ever, or else of an earlier run."""
+        still = [i for (i, _), s in self.steps.items() if (i.name, i.key) == (name, key) and s.status == "open"]
+        return min(still, key=lambda i: i.run not in {0, self.run}, default=None)
+
     def observed(self, is_alive: Callable[[Step], bool]) -> Observed:
         """What a reader must say, if ``is_alive`` tells who is at work."""
         known: dict[tuple[str, str], Seen] = {}
@@ -208,6 +213,10 @@ class Truth:
         self.acknowledged = max(self.acknowledged, upto)
         if durable:
             self.durable = max(self.durable, upto)
+
+    def settled_by(self, ident: Ident) -> int:
+        """The number to acknowledge a step's last outcome by."""
+        return max(at for at, e in enumerate(self.entries, 1) if isinstance(e, Settled) and e.ident == ident)
 
     def state(self, upto: int | None = None) -> State:
         state = State()

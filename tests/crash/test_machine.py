@@ -39,7 +39,7 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             if sys.exc_info()[0] is None:
-                self.trial.fresh()
+                self.trial.mend()
                 self.trial.check()
         finally:
             note("the last calls:\n  " + "\n  ".join(self.trial.computer.log[-80:]))

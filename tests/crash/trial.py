@@ -1,29 +1,22 @@
-"""Runs a ledger and the model of the truth side by side, on a computer that may fail at any call."""
+"""What programs do with a ledger; each act says beforehand what the truth allows it to come to."""
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from runledger import (
     NOT_HAPPENED,
     DiskRefused,
     Happened,
-    Ledger,
     LedgerError,
-    LedgerFailed,
     ResolveRefused,
     ResultNotStored,
     StepAborted,
     StepCommitted,
 )
-from runledger.options import Options
-from tests.crash.checks import UNSTORED, check_journal, check_snapshot, observe
-from tests.crash.computer import Computer, Fault, Fuse, PowerCut, Process
-from tests.crash.journal_text import last_lsn
+from tests.crash.checks import UNSTORED
 from tests.crash.model import (
     Doubted,
     Entry,
@@ -35,14 +28,12 @@ from tests.crash.model import (
     Started,
     State,
     Step,
-    Truth,
     shown,
 )
-from tests.crash.outcomes import outcome
+from tests.crash.site import NAME, Handle, Site
 
-__all__ = ["Boom", "Declared", "Handle", "Trial"]
+__all__ = ["Boom", "Call", "Declared", "Trial"]
 
-NAME = "pay"
 LARGE = 40_000
 
 
@@ -54,103 +45,36 @@ class Declared(Exception):
     """An exception that says that nothing happened."""
 
 
-class Handle:
-    """A process with one open ledger."""
+RAISED: dict[str, type[BaseException]] = {
+    "raises": Boom,
+    "declared": Declared,
+    "aborts": StepAborted,
+    "interrupted": KeyboardInterrupt,
+    "unstorable": ResultNotStored,
+}
+FAILURES = {"raises": f"{Boom.__module__}.Boom", "interrupted": "KeyboardInterrupt"}
 
-    def __init__(self, who: str, process: Process, ledger: Ledger, *, riding: bool) -> None:
-        self.who = who
-        self.id = f"{who}-{process.start}"
-        self.process = process
-        self.ledger = ledger
-        self.riding = riding
+
+class Call(NamedTuple):
+    """One entry into a step: how its body ``ends``, and what it does before."""
+
+    ident: Ident
+    number: int = 0
+    ends: str = "returns"
+    idempotent: bool = False
+    inputs: int | None = None
+    probe: str | None = None
+    marks: tuple[str, ...] = ()
+    inside: Callable[[], None] | None = None
 
 
-class Trial:
-    """``left`` says what the next power cut leaves. ``had_faults``: the disk failed since the last boot."""
+class Trial(Site):
+    """A site with the acts of programs."""
 
     def __init__(self, root: Path, seed: int = 0) -> None:
-        self.computer = Computer(root, seed)
-        self.truth = Truth()
-        self.handles: dict[str, Handle] = {}
-        self.effects: list[Ident] = []
-        self.keys: set[tuple[str, str]] = set()
-        self.lines: dict[int, bytes] = {}
-        self.durable_lsn = 0
-        self.left: str | int = "nothing"
-        self.had_faults = False
-        self.cuts = 0
-        self.killed = 0
-        self._running: set[tuple[Ident, int]] = set()
+        super().__init__(root, seed)
         self._numbers = 0
         self._values = 0
-        self._depth = 0
-        self._lsn_written: int | None = None
-
-    # --- processes ------------------------------------------------------------------------------------------------
-
-    def open(
-        self, who: str, *, riding: bool = False, segment_bytes: int = 2500, pid: int | None = None
-    ) -> None:
-        process = self.computer.process(pid)
-        with self.computer.running(process):
-            commit = "riding" if riding else "durable"
-            options = Options(segment_bytes=segment_bytes, compact_after=0)
-            ledger = Ledger.open(self.computer.root, commit=commit, options=options)
-        self.handles[who] = Handle(who, process, ledger, riding=riding)
-
-    def close(self, who: str) -> None:
-        handle = self.handles.pop(who)
-        upto, before = len(self.truth.entries), last_lsn(self.computer.top)
-        with self._doing(handle):
-            handle.ledger.close()
-            if last_lsn(self.computer.top) > before:
-                self.acknowledge(upto)
-        self.computer.end(handle.process)
-
-    def kill(self, who: str) -> None:
-        """SIGKILL between two calls."""
-        self.computer.end(self.handles.pop(who).process)
-        self.check()
-
-    def lose_power(self) -> None:
-        self.computer.cut()
-        self._recover()
-
-    def kill_at(self, who: str, kind: str) -> None:
-        """SIGKILL at the next call of that kind, which still takes place."""
-        self.computer.fuse = Fuse(1, kill=True, process=self.handles[who].process, kind=kind)
-
-    # --- faults ---------------------------------------------------------------------------------------------------
-
-    def fault(self, kind: str, *, skip: int = 0, times: int = 1, done: int = 0, path: str = "") -> None:
-        """The disk is going to fail."""
-        self.had_faults = True
-        self.computer.faults.append(Fault(kind, errno.EIO, skip, times, done, path))
-
-    def fresh(self) -> None:
-        """Nothing more is going to fail."""
-        self.computer.fuse = None
-        self.computer.room = None
-        self.computer.faults.clear()
-        self.before_sync(None)
-
-    def before_sync(self, act: Callable[[], None] | None) -> None:
-        """Have somebody act between the next record's writing and its sync."""
-
-        def interlude() -> None:
-            written = last_lsn(self.computer.top)
-            if act is not None:
-                act()
-            self._lsn_written = written
-
-        self.computer.interlude = None if act is None else interlude
-
-    def evict(self) -> None:
-        """The cache drops what it holds to be clean, as ``left`` says."""
-        self.computer.evict(outcome(self.left))
-        self.check(evicted=True)
-
-    # --- steps ----------------------------------------------------------------------------------------------------
 
     def step(
         self,
@@ -165,21 +89,13 @@ class Trial:
         marks: tuple[str, ...] = (),
         inside: Callable[[], None] | None = None,
     ) -> None:
-        """Enter a step by ``with``; what comes must be what the truth allows."""
-        handle = self.handles[who]
-        state = self.truth.state()
-        ident = Ident(0 if scope == "ledger" else max(1, state.run), NAME, key)
-        if key is not None:
-            self.keys.add((NAME, key))
-        number = 0
-        if key is None:
-            self._numbers += 1
-            number = self._numbers
-        expected = self._expected(handle, state, ident, inputs, idempotent=idempotent, probe=probe)
-        intended = Intended(ident, number, Step("open", 0, 0, handle.id, None, idempotent, inputs))
-        entries: list[Entry] = [intended] if state.word != "ABSENT" else [Started(), intended]
-        upto = [self.truth.attempt(*entries) if expected == "run" else 0]
-        raised: BaseException | None = None
+        """Enter a step by ``with``. ``probe``: ``happened``, ``not happened`` or ``unknown``."""
+        handle, state = self.handles[who], self.truth.state()
+        ident = self.ident(state, key, scope)
+        call = Call(ident, self._number(key), ends, idempotent, inputs, probe, marks, inside)
+        expected = self.expected(handle, state, call)
+        intended = Intended(ident, call.number, Step("open", 0, 0, handle.id, None, idempotent, inputs))
+        upto = [self.truth.attempt(*self.starting(state), intended) if expected == "run" else 0]
 
         def ask(_: object) -> Any:
             if probe == "happened":
@@ -190,7 +106,8 @@ class Trial:
                 return NOT_HAPPENED
             return None
 
-        with self._doing(handle):
+        with self.doing(handle):
+            raised: BaseException | None = None
             try:
                 with handle.ledger.step(
                     NAME,
@@ -202,14 +119,13 @@ class Trial:
                     inputs=... if inputs is None else inputs,
                 ) as step:
                     assert expected in {"run", "probe"}, f"the body of {ident} runs: {expected}"
-                    self._running.add((ident, number))
+                    self.running.add((ident, call.number))
                     try:
-                        self._body(step, ident, number, upto, ends, marks, inside, idempotent=idempotent)
+                        self._body(step, call, upto)
                     finally:
-                        self._running.discard((ident, number))
-            except (Boom, Declared, StepAborted, KeyboardInterrupt, ResultNotStored) as error:
+                        self.running.discard((ident, call.number))
+            except tuple(RAISED.values()) as error:
                 raised = error
-                assert expected in {"run", "probe"}
                 if getattr(error, "__notes__", ()):
                     self.computer.reach(handle.process)
                     raise DiskRefused("the outcome could not be recorded") from error
@@ -218,85 +134,65 @@ class Trial:
             except LedgerError as error:
                 self._refused(error, expected, state, ident)
                 return
-            riding = (handle.riding and ends in {"returns", "unstorable"}) or idempotent
+            riding = idempotent or (handle.riding and ends in {"returns", "large", "unstorable"})
             self.acknowledge(upto[0], durable=not riding)
-            wanted = {
-                "raises": Boom,
-                "declared": Declared,
-                "aborts": StepAborted,
-                "interrupted": KeyboardInterrupt,
-            }
-            wanted["unstorable"] = ResultNotStored
-            assert type(raised) is wanted.get(ends, type(None)), f"{ends} gave {raised!r}"
+            assert type(raised) is RAISED.get(ends, type(None)), f"{ends} gave {raised!r}"
 
-    def _body(
-        self,
-        step: Any,
-        ident: Ident,
-        number: int,
-        upto: list[int],
-        ends: str,
-        marks: tuple[str, ...],
-        inside: Callable[[], None] | None,
-        *,
-        idempotent: bool,
-    ) -> None:
-        self.acknowledge(upto[0], durable=not idempotent)
+    def ident(self, state: State, key: str | None, scope: str = "run") -> Ident:
+        """The step of that key, from now on looked up by every check."""
+        if key is not None:
+            self.keys.add((NAME, key))
+        return Ident(0 if scope == "ledger" else max(1, state.run), NAME, key)
+
+    def starting(self, state: State) -> list[Entry]:
+        """What goes before the first step of a ledger without a run."""
+        return [] if state.run else [Started()]
+
+    def _number(self, key: str | None) -> int:
+        self._numbers += key is None
+        return self._numbers if key is None else 0
+
+    def _body(self, step: Any, call: Call, upto: list[int]) -> None:
+        ident, number, ends = call.ident, call.number, call.ends
+        self.acknowledge(upto[0], durable=not call.idempotent)
         attempt = self.truth.state().steps[ident, number].attempt
         assert step.attempt == attempt, f"attempt {step.attempt} of {ident} is {attempt}"
-        for label in marks:
+        for label in call.marks:
             upto[0] = self.truth.attempt(Marked(ident, number, label))
             step.mark(label)
-            self.acknowledge(upto[0], durable=not idempotent)
-        if inside is not None:
-            inside()
+            self.acknowledge(upto[0], durable=not call.idempotent)
+        if call.inside is not None:
+            call.inside()
         if ends in {"aborts", "declared"}:
             upto[0] = self.truth.attempt(Settled(ident, number, "aborted"))
             raise step.abort("not now") if ends == "aborts" else Declared
-        if not idempotent:
+        if not call.idempotent:
             self.effects.append(ident)
-        if ends in {"raises", "interrupted"}:
-            kind = Boom if ends == "raises" else KeyboardInterrupt
-            name = "KeyboardInterrupt" if kind is KeyboardInterrupt else f"{Boom.__module__}.Boom"
-            upto[0] = self.truth.attempt(Doubted(ident, number, name))
-            raise kind
+        if ends in FAILURES:
+            upto[0] = self.truth.attempt(Doubted(ident, number, FAILURES[ends]))
+            raise RAISED[ends]
         self._values += 1
-        value: Any = {"large": "x" * LARGE, "unstorable": object()}.get(ends, self._values)
-        step.result = value
-        kept = UNSTORED if ends == "unstorable" else shown(value)
+        step.result = {"large": "x" * LARGE, "unstorable": object()}.get(ends, self._values)
+        kept = UNSTORED if ends == "unstorable" else shown(step.result)
         upto[0] = self.truth.attempt(Settled(ident, number, "committed", kept))
 
-    def _expected(
-        self,
-        handle: Handle,
-        state: State,
-        ident: Ident,
-        inputs: int | None,
-        *,
-        idempotent: bool,
-        probe: str | None,
-    ) -> str:
+    def expected(self, handle: Handle, state: State, call: Call) -> str:
         """``run``, ``probe``, or the name of the refusal."""
-        if state.word == "HALTED":
-            return "RunHalted"
-        if state.word == "JACKED_OUT":
-            return "RunFinished"
-        before = state.find(ident) if ident.key is not None else None
+        if state.word in {"HALTED", "JACKED_OUT"}:
+            return "RunHalted" if state.word == "HALTED" else "RunFinished"
+        before = state.find(call.ident) if call.ident.key is not None else None
         if before is None or before.status == "aborted":
             return "run"
-        if before.inputs is not None and inputs is not None and before.inputs != inputs:
+        if before.inputs is not None and call.inputs is not None and before.inputs != call.inputs:
             return "InputsMismatch"
         if before.status == "committed":
             return "StepCommitted"
-        mine = before.owner == handle.id and before.until is None
-        alive = (ident, 0) in self._running if mine else self.is_alive(before)
-        if alive and not before.over:
+        if self.is_alive_for(handle, call.ident, before):
             return "StepInFlight"
-        if idempotent:
+        if call.idempotent:
             return "run"
-        if probe == "not happened":
-            return "probe"
-        return "StepCommitted" if probe == "happened" else "StepInDoubt"
+        asked = {"happened": "StepCommitted", "not happened": "probe"}
+        return asked.get(call.probe or "", "StepInDoubt")
 
     def _refused(self, error: LedgerError, expected: str, state: State, ident: Ident) -> None:
         assert type(error).__name__ == expected, f"{ident}: {expected} expected, not {error!r}"
@@ -305,85 +201,78 @@ class Trial:
             assert before is not None
             result = before.result if before.status == "committed" else "probed"
             assert shown(error.result) == (None if result == UNSTORED else result)
-            settled = [
-                at
-                for at, e in enumerate(self.truth.entries, 1)
-                if isinstance(e, Settled) and e.ident == ident
-            ]
-            self.truth.acknowledge(settled[-1])
+            self.truth.acknowledge(self.truth.settled_by(ident))
 
     # --- the rest of the interface --------------------------------------------------------------------------------
 
     def resolve(self, who: str, key: str, *, happened: bool) -> None:
-        handle = self.handles[who]
-        state = self.truth.state()
-        ident = next((i for i in (Ident(state.run, NAME, key), Ident(0, NAME, key)) if state.find(i)), None)
+        """Settle a step in doubt, of this run or an earlier one; anything else is refused."""
+        handle, state = self.handles[who], self.truth.state()
+        ident = state.open_by(NAME, key)
         step = state.find(ident) if ident is not None else None
-        doubtful = step is not None and step.status == "open" and not self._is_alive_for(handle, ident, step)
         upto = 0
-        if doubtful and ident is not None:
-            settled = Settled(ident, 0, "committed", "resolved") if happened else Settled(ident, 0, "aborted")
-            upto = self.truth.attempt(settled)
-        with self._doing(handle):
+        if ident is not None and step is not None and not self.is_alive_for(handle, ident, step):
+            status, result = ("committed", "resolved") if happened else ("aborted", None)
+            upto = self.truth.attempt(Settled(ident, 0, status, result))
+        with self.doing(handle):
+            outcome = Happened("resolved") if happened else NOT_HAPPENED
             try:
-                handle.ledger.resolve(
-                    NAME, key, Happened("resolved") if happened else NOT_HAPPENED, reason="looked"
-                )
+                handle.ledger.resolve(NAME, key, outcome, reason="looked")
             except ResolveRefused:
-                assert not doubtful
+                assert not upto
                 return
-            assert doubtful
+            assert upto
             self.acknowledge(upto)
 
     def move(self, who: str, what: str) -> None:
         """``start``, ``halt``, ``resume``, ``finish`` (forced) or ``heartbeat``."""
-        handle = self.handles[who]
-        word = self.truth.state().word
-        legal = {
-            "start": {"ABSENT", "JACKED_OUT"},
-            "halt": {"RUNNING", "HALTED"},
-            "resume": {"HALTED"},
-            "finish": {"RUNNING"},
-            "heartbeat": {"RUNNING"},
-        }[what]
-        entries: list[Entry] = {
-            "start": [Started()],
-            "halt": [Moved("HALTED")] if word == "RUNNING" else [],
-            "resume": [Moved("RUNNING")],
-            "finish": [Moved("JACKED_OUT")],
-            "heartbeat": [],
-        }[what]
-        upto = self.truth.attempt(*entries) if word in legal else 0
-        calls: dict[str, Callable[[], None]] = {
-            "start": lambda: handle.ledger.start("plan", sprints=["one", "two"]),
-            "halt": lambda: handle.ledger.halt("a blocker"),
-            "resume": lambda: handle.ledger.resume("somebody"),
-            "finish": lambda: handle.ledger.finish(force=True, reason="enough"),
-            "heartbeat": handle.ledger.heartbeat,
+        handle, word = self.handles[who], self.truth.state().word
+        moves: dict[str, tuple[set[str], Entry | None]] = {
+            "start": ({"ABSENT", "JACKED_OUT"}, Started()),
+            "halt": ({"RUNNING", "HALTED"}, Moved("HALTED") if word == "RUNNING" else None),
+            "resume": ({"HALTED"}, Moved("RUNNING")),
+            "finish": ({"RUNNING"}, Moved("JACKED_OUT")),
+            "heartbeat": ({"RUNNING"}, None),
         }
-        with self._doing(handle):
+        ledger = handle.ledger
+        calls: dict[str, Callable[[], None]] = {
+            "start": lambda: ledger.start("plan", sprints=["one", "two"]),
+            "halt": lambda: ledger.halt("a blocker"),
+            "resume": lambda: ledger.resume("somebody"),
+            "finish": lambda: ledger.finish(force=True, reason="enough"),
+            "heartbeat": ledger.heartbeat,
+        }
+        legal = word in moves[what][0]
+        entry = moves[what][1] if legal else None
+        upto = self.truth.attempt(*([] if entry is None else [entry]))
+        if entry is not None:
+            # The state file may say the new word from now on, and does once the move is acknowledged.
+            self.words = [*(self.words or [None, word]), getattr(entry, "word", "RUNNING")]
+        with self.doing(handle):
             try:
                 calls[what]()
             except DiskRefused:
                 raise
             except LedgerError as error:
-                assert word not in legal, f"{what} of a run that is {word}: {error!r}"
+                assert not legal, f"{what} of a run that is {word}: {error!r}"
                 return
-            assert word in legal, f"{what} of a run that is {word} was taken"
-            self.acknowledge(upto, durable=bool(entries) or what == "halt")
+            assert legal, f"{what} of a run that is {word} was taken"
+            self.acknowledge(upto, durable=entry is not None)
+            if entry is not None and not self.faulty:
+                self.words = self.words[-1:]
 
     def compact(self, who: str) -> None:
+        """Fold and drop; all that was recorded is durable then."""
         handle = self.handles[who]
         upto = len(self.truth.entries)
-        with self._doing(handle):
+        with self.doing(handle):
             handle.ledger.compact()
             self.acknowledge(upto)
 
     def look(self, who: str, key: str) -> None:
         """A handle's own look-up agrees with the truth."""
-        handle = self.handles[who]
-        state = self.truth.state()
-        with self._doing(handle):
+        handle, state = self.handles[who], self.truth.state()
+        with self.doing(handle):
             held = handle.ledger.lookup(NAME, key)
             step = state.find(Ident(state.run, NAME, key)) or state.find(Ident(0, NAME, key))
             status = None if held is None else held.status
@@ -391,101 +280,3 @@ class Trial:
                 assert status == (None if step is None else step.status)
             else:
                 assert status in {"in_flight", "in_doubt"}
-
-    def pass_time(self, seconds: float) -> None:
-        """Time passes, and what waits for it is done."""
-        self.computer.clock.pass_by(seconds)
-        for handle in list(self.handles.values()):
-            upto = len(self.truth.entries)
-            with self._doing(handle):
-                if handle.process.due() and len(self.handles) == 1 and not self.faulty:
-                    self.acknowledge(upto)
-
-    @property
-    def faulty(self) -> bool:
-        """Whether the disk may refuse."""
-        return self.had_faults or self.computer.room is not None
-
-    # --- acknowledgements -----------------------------------------------------------------------------------------
-
-    def acknowledge(self, upto: int, *, durable: bool = True) -> None:
-        self.truth.acknowledge(upto, durable=durable)
-        if durable:
-            written, self._lsn_written = self._lsn_written, None
-            self.durable_lsn = max(
-                self.durable_lsn, last_lsn(self.computer.top) if written is None else written
-            )
-
-    def is_alive(self, step: Step) -> bool:
-        """Whether another process must take the step's holder to be at work."""
-        if step.over:
-            return False
-        if step.until is not None:
-            return self.computer.clock.wall < step.until
-        return any(h.id == step.owner and not h.process.dead for h in self.handles.values())
-
-    def _is_alive_for(self, handle: Handle, ident: Ident | None, step: Step) -> bool:
-        if step.owner == handle.id and step.until is None:
-            return (ident, 0) in self._running and not step.over
-        return self.is_alive(step)
-
-    # --- what happens to a call -----------------------------------------------------------------------------------
-
-    @contextmanager
-    def _doing(self, handle: Handle) -> Iterator[None]:
-        """A call of a handle: it may be cut, killed or refused, and then the truth is asked for."""
-        refused = False
-        self._depth += 1
-        try:
-            with self.computer.running(handle.process):
-                yield
-        except PowerCut:
-            pass
-        except DiskRefused as error:
-            if not self.faulty:
-                raise
-            refused = True
-            if isinstance(error, LedgerFailed):
-                handle.ledger.close()
-                self.computer.end(handle.process)
-        finally:
-            self._depth -= 1
-        if self.computer.off:
-            if self._depth:
-                raise PowerCut
-            self._recover()
-        elif handle.process.dead or refused:
-            self._lsn_written = None
-            self.killed += handle.process.dead
-            self.handles = {who: h for who, h in self.handles.items() if not h.process.dead}
-            self.check()
-            if handle.process.dead and self._running and self._depth:
-                return
-
-    def _recover(self) -> None:
-        self.cuts += 1
-        self.computer.reboot(outcome(self.left))
-        self._gone()
-        self.check(after_cut=True)
-
-    def _gone(self) -> None:
-        self.handles.clear()
-        self._running.clear()
-        self._lsn_written = None
-        self.had_faults = False
-
-    def check(self, *, after_cut: bool = False, evicted: bool = False) -> None:
-        """Look at everything from outside."""
-        truth = self.truth
-        observed = observe(self.computer, sorted(self.keys))
-        truth.narrow(observed, self.is_alive, truth.durable if after_cut or evicted else truth.acknowledged)
-        state = truth.state()
-        for ident in self.effects:
-            if ident.key is not None and ident.run in {0, state.run}:
-                assert (ident.name, ident.key) in observed.known, f"{ident} happened, and is never started"
-        text = check_journal(self.computer, self.lines, self.durable_lsn)
-        self.lines = text.lines
-        if after_cut:
-            truth.durable = len(truth.entries)
-            self.durable_lsn = text.last
-        check_snapshot(self.computer, text.last)

@@ -45,14 +45,14 @@ WORK: list[Callable[[Trial], None]] = [
 def work(trial: Trial) -> None:
     """All of it, until the power goes or a process is killed."""
     for act in WORK:
-        if trial.cuts or trial.killed:
+        if trial.cuts or trial.kills:
             return
         act(trial)
 
 
 def go_on(trial: Trial) -> None:
     """What a program does that is started again after a crash: it comes back to every key, and works on."""
-    cuts = trial.cuts
+    cuts, kills = trial.cuts, trial.kills
     acts: list[Callable[[Trial], None]] = [
         lambda t: t.open("c", segment_bytes=SEGMENT),
         lambda t: t.step("c", "k1"),
@@ -64,7 +64,7 @@ def go_on(trial: Trial) -> None:
         lambda t: t.close("c"),
     ]
     for act in acts:
-        if trial.cuts > cuts:
+        if trial.cuts > cuts or trial.kills > kills:
             return
         act(trial)
     trial.check()
