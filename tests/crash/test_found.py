@@ -88,3 +88,12 @@ def test_a_torn_tail_that_begins_with_filler(trial: Trial) -> None:
     for number in range(5):
         trial.step("b", f"{number}")
         trial.check()
+
+
+def test_a_first_compaction_that_was_cut_before_its_checkpoint(trial: Trial) -> None:
+    """What is folded and not yet dropped is nothing that `verify` would complain of."""
+    trial.open("a")
+    trial.step("a", "k")
+    trial.fault("sync", path="checkpoint.")
+    trial.compact("a")
+    trial.check()
