@@ -44,7 +44,8 @@ def course_in_words(past: Past, lanes: list[Lane]) -> str:
 
 def pulse_in_words(past: Past, halts: list[Stall]) -> str:
     """The second picture, for who cannot see it."""
-    shaded = f" Shaded: {len(halts)} stretches with signs of life and no progress." if halts else ""
+    stretches = "1 stretch" if len(halts) == 1 else f"{len(halts)} stretches"
+    shaded = f" Shaded: {stretches} with signs of life and no progress." if halts else ""
     return (
         f"Signs of progress ({len(past.done):,}) and heartbeats ({len(past.beats):,}) as they add up.{shaded}"
     )
@@ -74,6 +75,8 @@ def course(past: Past, lanes: list[Lane], *, narrow: bool) -> str:
             axes.barh([0], [0], left=0, color=COLOURS[COLOUR[status]], label=WORDS[status])
         if any(lane.marks for lane in kept):
             axes.plot([], [], "^", color=COLOURS["ink"], markersize=5, label="mark")
+        if any(lane.saves for lane in kept):
+            axes.plot([], [], "|", color=COLOURS["ink"], markersize=8, label="save")
         names = [
             "   " * (lane.depth - 1) + "└ " * bool(lane.depth) + _short(lane.name, 13 if narrow else 26)
             for lane in kept
@@ -105,6 +108,8 @@ def _happenings(axes: Axes, past: Past, start: float) -> None:
 
 def pulse(past: Past, halts: list[Stall], *, narrow: bool) -> str:
     """What was done, and the heartbeats, as they add up; shaded where the one went on without the other."""
+    from matplotlib.ticker import MaxNLocator
+
     start, end = past.span
     told: dict[str, str] = {}
     with drawing(3.4, narrow=narrow) as (figure, axes):
@@ -148,6 +153,7 @@ def pulse(past: Past, halts: list[Stall], *, narrow: bool) -> str:
             )
         axes.set_ylim(0, max(1, len(done)) * 1.05)
         axes.set_ylabel("signs of progress")
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_formatter("{x:,.0f}")
         _over_time(axes, end - start, narrow=narrow)
         plain_axes(axes)
@@ -160,11 +166,19 @@ def _over_time(axes: Axes, span: float, *, narrow: bool) -> None:
     count = 3 if narrow else 6
     step = next((s for s in _STEPS if span / s <= count), span / count)
     ticks = [place * step for place in range(int(span / step) + 1)]
-    axes.set_xticks(ticks, [seconds(tick) if tick else "0" for tick in ticks])
+    axes.set_xticks(ticks, [_tick(tick, step) for tick in ticks])
     axes.set_xlim(-span * 0.01, span * 1.01)
     axes.set_xlabel("from the start of the run")
     plain_axes(axes, grid="x")
 
+
+def _tick(value: float, step: float) -> str:
+    """In the unit of the step, so that neighbours are told apart."""
+    size, unit = next(((size, unit) for size, unit in _UNITS if step >= size), (1e-6, "µs"))
+    return f"{value / size:.4g} {unit}" if value else "0"
+
+
+_UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
 
 _STEPS = [
     *(10.0**power * digit for power in range(-6, 1) for digit in (1, 2, 5)),
