@@ -74,7 +74,11 @@ class Site:
         handle = self.handles.pop(who)
         upto, before = len(self.truth.entries), last_lsn(self.computer.top)
         with self.doing(handle):
-            handle.ledger.close()
+            try:
+                handle.ledger.close()
+            except DiskRefused:
+                self.computer.end(handle.process)
+                raise
             if last_lsn(self.computer.top) > before:
                 self.acknowledge(upto)
         self.computer.end(handle.process)
