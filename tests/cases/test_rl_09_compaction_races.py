@@ -201,6 +201,6 @@ def test_readers_beside_compactions_see_no_damage(root: Path) -> None:
         one.until("ready")
         other.until("ready")
         ran(writer, root)
-        for reader_ in (one, other):
-            ended = reader_.end()
+        for child in (one, other):
+            ended = child.end()
             assert ended.code == 0, ended.err

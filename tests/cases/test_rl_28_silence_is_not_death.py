@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -111,16 +113,8 @@ def test_a_dead_owner_whose_child_goes_on_is_dead(root: Path) -> None:
             assert "dead" in str(step["owner"])
             assert ran(SECOND, root).lines == ["step-in-doubt"]
         finally:
-            os_kill(child)
+            os.kill(child, signal.SIGKILL)
     assert Outside(root).all() == ["owner"]
-
-
-def os_kill(pid: int) -> None:
-    """End the child that nobody else will."""
-    import os
-    import signal
-
-    os.kill(pid, signal.SIGKILL)
 
 
 def test_a_late_commit_of_a_session_that_was_taken_over_is_refused(root: Path) -> None:
