@@ -110,6 +110,8 @@ class _Builder:
         kept = verdict.meta.checkpoint if verdict is not None and verdict.meta is not None else b""
         kept = kept or (damaged.checkpoint if damaged is not None else b"")
         what = "it is damaged" if there else "it is missing"
+        if kept and not there and min((f.first for f in self.founds), default=0) == 1:
+            return checkpoint.decode(kept, HISTORY)  # a compaction was cut off before its first checkpoint
         if kept:
             self.changes.append(Change(path, 0, f"{what}; its copy in {HISTORY} serves"))
             return checkpoint.decode(kept, HISTORY)
@@ -227,8 +229,15 @@ class _Builder:
         if copied is not None and copied.header is not None and offset:
             name, offset = copied.name, offset - len(line_of(copied.header, 0)) + copied.start
         told = msgspec.structs.replace(item, file=f"{self.origin}/{name}", offset=offset)
-        aside = [f for f in self.founds if f.is_lost and item.first <= f.first <= item.last]
-        return of_segment(told, self.source, aside[0]) if copied is None and aside else told
+        if copied is not None:
+            return told
+        shown = [f for f in self.founds if f.is_lost and item.first <= f.first <= item.last]
+        shown += [
+            f
+            for f in self.segments
+            if f.rewritten and f.header is not None and f.header.first == item.last + 1
+        ]
+        return of_segment(told, self.source, shown[0]) if shown else told
 
     def _end(self, view: View, journal: Journal, folded: int) -> None:
         """What a crash or damage left at the end, and a fresh segment behind it."""

@@ -30,18 +30,18 @@ class Change(NamedTuple):
 
 
 def of_segment(missing: Damage, source: Directory, found: Found) -> Damage:
-    """The damage of a missing segment, with what a file still shows that may have been it."""
+    """The damage of a missing segment, with what a file still shows that may have been it, or was its beginning."""
+    reason = found.spoiled or "its first records are damaged"
     file = opened(source, found.name)
     if file is None:
-        return msgspec.structs.replace(missing, reason=found.spoiled)
+        return msgspec.structs.replace(missing, reason=reason)
+    end = file.stat().size if found.spoiled else found.start
     try:
-        shown = lost(
-            file, 0, file.stat().size, (missing.first - 1, 0), (missing.last, missing.intents), found.spoiled
-        )
+        shown = lost(file, 0, end, (missing.first - 1, 0), (missing.last, missing.intents), reason)
     finally:
         file.close()
-    name = missing.file.rpartition("/")[0]
-    return msgspec.structs.replace(shown, file=f"{name}/{found.name}")
+    folder = missing.file.rpartition("/")[0]
+    return msgspec.structs.replace(shown, file=f"{folder}/{found.name}")
 
 
 def of_trailing(source: Directory, found: Found, view: View) -> Damage:

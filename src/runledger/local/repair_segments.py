@@ -31,8 +31,9 @@ class Found:
     """A file with a segment's name.
 
     ``header`` is what it is, None where nothing tells; ``start`` where the records begin, ``seed`` what their checksums
-    begin with: another one than the header's where only they tell it, which is ``unproven``. ``said`` is what was put
-    right; ``spoiled`` why the file cannot be used; ``foreign`` that nothing of this ledger is lost by that.
+    begin with: another one than the header's where only they tell it. ``rewritten`` says how little the header rests on
+    (0: on itself, 1: on what is left of it or on the next one, 2: on the records alone), ``said`` what was put right,
+    ``spoiled`` why the file cannot be used, ``foreign`` that nothing of this ledger is lost by that.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Found:
     size: int = 0
     start: int = 0
     seed: int = 0
-    unproven: bool = False
+    rewritten: int = 0
     foreign: bool = False
     said: str = ""
     spoiled: str = ""
@@ -154,7 +155,7 @@ def _linked(directory: Directory, segments: list[Found]) -> list[Found]:
         assert found.header is not None
         before = kept[-1] if kept else None
         if before is not None and not _follows(directory, before, found.header):
-            worse = before if before.unproven else found
+            worse = before if before.rewritten > found.rewritten else found
             worse.spoiled = f"{before.name} and {found.name} do not follow one another"
             if worse is found:
                 continue
@@ -187,59 +188,50 @@ def _identify(founds: list[Found], ledger: str) -> None:
     """Find out what the files without a header are: the next segment names the one before it, the bad header may still
     show its id, and the checksums of the records tell what they begin with."""
     for found in reversed(founds):
-        if found.header is not None or not found.probe or found.spoiled.endswith("file"):
+        if found.header is not None or not found.probe:
             continue
-        body = _behind_first_line(found.probe)
-        following = [
+        behind = [
             f.header for f in founds if f.header is not None and not f.spoiled and f.first > found.first
         ]
-        ids = [following[0].previous] if following and following[0].previous else []
+        ids = [behind[0].previous] if behind and behind[0].previous else []
         ids += [text.decode() for text in _ID.findall(found.probe[:HEAD])]
         for segment in ids:
-            records = _records(body, frame.seed_of(segment))
-            if records:
-                _take(found, ledger, segment, records, "its header was written anew")
+            if _take(found, ledger, segment, frame.seed_of(segment)):
+                found.said, found.rewritten = "its header was written anew", 1
                 break
         else:
-            _by_checksums(found, body, ledger)
+            _by_checksums(found, ledger)
 
 
-def _by_checksums(found: Found, body: bytes, ledger: str) -> None:
+def _by_checksums(found: Found, ledger: str) -> None:
     """At least two different lines whose checksums begin with the same: no accident makes that."""
-    different = {line for line in body.split(b"\n") if _is_record(line)}
+    different = {line for line in found.probe.split(b"\n") if _is_record(line)}
     seeds = Counter(seed for line in different if (seed := seed_in(line)) is not None)
     seed, lines = seeds.most_common(1)[0] if seeds else (0, 0)
-    records = _records(body, seed) if lines > 1 else []
-    if records:
-        found.seed, found.unproven = seed, True
-        text = "its header was written anew; that its records belong here, only they themselves tell"
-        _take(found, ledger, f"{seed:08x}" * 2, records, text)
+    if lines > 1 and _take(found, ledger, f"{seed:08x}" * 2, seed):
+        found.said = "its header was written anew; that its records belong here, only they themselves tell"
+        found.rewritten = 2
 
 
-def _take(found: Found, ledger: str, segment: str, records: list[Record], said: str) -> None:
-    first = records[0]
-    header = Header(
-        format=FORMAT,
-        ledger=ledger,
-        segment=segment,
-        first=min(found.first, first.lsn) if first.lsn >= found.first else first.lsn,
-        at=first.at,
-        steps=first.steps - (type(first) is Intent),
-    )
-    _is(found, header, len(found.probe) - len(_behind_first_line(found.probe)))
-    found.said = said
+def _take(found: Found, ledger: str, segment: str, seed: int) -> bool:
+    """Give it the header of ``segment``, if its records' checksums begin with ``seed``. It begins with the first sound
+    record, whatever its name says: only of that one it is known how many intents there were before."""
+    at = 0
+    for line in found.probe.split(b"\n"):
+        if _is_record(line) and is_sound(line, seed):
+            first = frame.decode(line, seed)
+            steps = first.steps - (type(first) is Intent)
+            found.seed = seed
+            _is(found, Header(FORMAT, ledger, segment, first.lsn, first.at, steps), at)
+            return True
+        at += len(line) + 1
+    return False
 
 
-def _behind_first_line(probe: bytes) -> bytes:
-    """What follows the header, or what stands in its place."""
-    at = probe.find(b'\n{"t":"', 0, 2 * HEAD)
-    return probe[at + 1 :] if at >= 0 else probe[probe.find(b"\n") + 1 :]
-
-
-def _records(body: bytes, seed: int) -> list[Record]:
+def _records(data: bytes, seed: int) -> list[Record]:
     """The records of the lines that are sound with this seed."""
     return [
-        frame.decode(line, seed) for line in body.split(b"\n") if _is_record(line) and is_sound(line, seed)
+        frame.decode(line, seed) for line in data.split(b"\n") if _is_record(line) and is_sound(line, seed)
     ]
 
 
