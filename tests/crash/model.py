@@ -98,7 +98,9 @@ class State:
 
     def open_by(self, name: str, key: str) -> Ident | None:
         """The open step that a name and key mean: of this run, for ever, or else of an earlier run."""
-        still = [i for (i, _), s in self.steps.items() if (i.name, i.key) == (name, key) and s.status == "open"]
+        still = [
+            i for (i, _), s in self.steps.items() if (i.name, i.key) == (name, key) and s.status == "open"
+        ]
         return min(still, key=lambda i: i.run not in {0, self.run}, default=None)
 
     def observed(self, is_alive: Callable[[Step], bool]) -> Observed:

@@ -52,7 +52,11 @@ def test_every_call_and_every_call_after_it(capsys: pytest.CaptureFixture[str]) 
     left, kinds = cycle([*LEFT, *range(20_000, 20_019)]), cycle([False, False, False, True])
     for call in range(1, calls + 1):
         for again in range(1, following + 1):
-            states += cut_short(Cut(call, next(left), kill=next(kinds)), Cut(again, next(left), kill=next(kinds)))
+            states += cut_short(
+                Cut(call, next(left), kill=next(kinds)), Cut(again, next(left), kill=next(kinds))
+            )
     with capsys.disabled():
-        print(f"\ncrash states: {once} after one cut, {states - once} after two; {calls} and {following} calls")
+        print(
+            f"\ncrash states: {once} after one cut, {states - once} after two; {calls} and {following} calls"
+        )
     assert states >= 5000
