@@ -59,7 +59,8 @@ class Payload(msgspec.Struct, frozen=True):
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A wish to run a step. ``idempotent``: its records need no sync of their own; ``lease`` in seconds.
     ``memo`` is the
-    store's: the LSN of the intent once it is written, so that a claim that was interrupted can be found again."""
+    store's: the LSN and the time of the intent once it is written, so that a claim that was interrupted can be
+    found again."""
 
     name: str
     key: str | None
@@ -71,7 +72,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     parent: int | None = None
     lease: float | None = None
     code: str | None = None
-    memo: dict[str, int] = msgspec.field(default_factory=dict)
+    memo: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Claimed(NamedTuple):

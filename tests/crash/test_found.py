@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from runledger import NOT_HAPPENED, Ledger, ResolveRefused
+from runledger.local.group_commit import Ticket
+from runledger.local.store import LocalStore
+from runledger.store import Claim, Claimed
 from tests.crash.computer import Fuse
 from tests.crash.installed import installed
+from tests.crash.sweep import on_a_computer
 from tests.crash.trial import Trial
 
 
@@ -97,3 +102,30 @@ def test_a_first_compaction_that_was_cut_before_its_checkpoint(trial: Trial) -> 
     trial.fault("sync", path="checkpoint.")
     trial.compact("a")
     trial.check()
+
+
+def test_a_claim_that_was_refused_though_its_intent_was_written(trial: Trial) -> None:
+    """Nobody is at work on it: the next call in the same process finds a doubt, not somebody at work."""
+    trial.open("a")
+    trial.step("a", "k")
+    trial.fault("write", done=10_000)
+    trial.step("a", "k2")
+    trial.step("a", "k2", probe="not happened")
+
+
+def test_two_claims_whose_first_writing_was_refused() -> None:
+    """Each is tried alone then, and no claim is answered with the intent of another that has its number by now."""
+    with on_a_computer() as trial:
+        trial.open("a")
+        trial.step("a", "k")
+        handle = trial.handles["a"]
+        store = cast("LocalStore", handle.ledger.store)
+        trial.fault("write", done=60)
+        tickets = [Ticket(Claim(name="pay", key=key), durable=True) for key in ("k2", "k3")]
+        with trial.computer.running(handle.process):
+            store.sequencer.lead(tickets)  # a batch, without threads
+            for ticket in tickets:
+                assert isinstance(ticket.answer, Claimed)
+                held = store.lookup("pay", ticket.request.key)
+                assert held is not None
+                assert held.lsn == ticket.answer.lsn

@@ -70,7 +70,8 @@ def claim(tx: Transaction, c: Claim) -> Decision:
     """
     view = tx.view
     again = view.open.get(c.memo.get("lsn", 0))
-    if again is not None and again.owner == tx.owner:
+    # The number alone does not say it: where the writing failed, another claim may have it by now.
+    if again is not None and again.owner == tx.owner and again.started == c.memo["at"]:
         return _claimed(again)
     run = admit(tx)
     attempt = 1
@@ -97,7 +98,8 @@ def claim(tx: Transaction, c: Claim) -> Decision:
         nonce=os.urandom(6).hex() if lease is not None else None,
         code=c.code,
     )
-    lsn = c.memo["lsn"] = tx.write(intent)
+    lsn = tx.write(intent)
+    c.memo.update(lsn=lsn, at=intent.at)
     if lease is None:
         tx.active.add(lsn)
     return _claimed(view.open[lsn])

@@ -90,6 +90,9 @@ class Sequencer:
             with self.io:
                 file, upto = self._order(batch)
         except Exception as error:  # noqa: BLE001  # whatever it is, each waiting caller gets it
+            for ticket in batch:
+                if isinstance(ticket.request, Claim):
+                    self.tx.active.discard(ticket.request.memo.get("lsn", 0))
             if len(batch) > 1 and isinstance(error, DiskRefused) and self.failed is None:
                 for ticket in batch:
                     self.lead([ticket])

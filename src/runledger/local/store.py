@@ -92,6 +92,11 @@ class LocalStore:
         if lsn is None or lsn not in self.tx.active:
             return
         try:
+            with self.sequencer.io:
+                self.reader.refresh()
+                step = self.reader.view.open.get(lsn)
+            if step is None or step.started != claim.memo["at"]:
+                return  # it was never written, and the number may be another claim's
             self.settle(Settle(lsn=lsn, outcome=Aborted(reason="interrupted before the body began")))
         except LedgerError:
             self.tx.active.discard(lsn)
