@@ -89,17 +89,15 @@ class Pages:
                 self._changed(size, size + len(kept))
 
     def _sync_some(self) -> None:
-        """Sectors that an earlier sync lost stay as uncertain as they were, and so does a size that only they need."""
-        synced = [sector for sector in self.versions if sector not in self.lost]
-        disk = bytearray(self.disk)
-        for sector in synced:
+        """Sectors that an earlier sync lost stay as uncertain as they were; the size is no page, and is not lost."""
+        size = len(self.live)
+        disk = bytearray(self.disk[:size].ljust(size, b"\0"))
+        for sector in [sector for sector in self.versions if sector not in self.lost or sector * SECTOR >= size]:
             at = sector * SECTOR
-            data = bytes(self.live[at : at + SECTOR])
-            disk.extend(bytes(max(0, at + len(data) - len(disk))))
-            disk[at : at + len(data)] = data
+            disk[at : at + SECTOR] = self.live[at : at + SECTOR]
             del self.versions[sector]
-        reached = max((min(len(self.live), (s + 1) * SECTOR) for s in synced), default=0)
-        self.sizes = [size for size in self.sizes if size >= reached]
+            self.lost.discard(sector)
+        self.sizes = []
         self.disk = bytes(disk)
 
     def fail(self) -> None:
