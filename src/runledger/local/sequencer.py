@@ -90,15 +90,7 @@ class Sequencer:
             with self.io:
                 file, upto = self._order(batch)
         except Exception as error:  # noqa: BLE001  # whatever it is, each waiting caller gets it
-            for ticket in batch:
-                if isinstance(ticket.request, Claim):
-                    self.tx.active.discard(ticket.request.memo.get("lsn", 0))
-            if len(batch) > 1 and isinstance(error, DiskRefused) and self.failed is None:
-                for ticket in batch:
-                    self.lead([ticket])
-                return
-            for ticket in batch:
-                ticket.error, ticket.settled = error, True
+            self._refuse(batch, error)
             return
         if file is not None:
             try:
@@ -108,6 +100,18 @@ class Sequencer:
                     ticket.error = ticket.error or error
         for ticket in batch:
             ticket.settled = True
+
+    def _refuse(self, batch: list[Ticket], error: Exception) -> None:
+        """Nothing of a batch was written. The numbers of its claims are free again and may soon be another's."""
+        for ticket in batch:
+            if isinstance(ticket.request, Claim):
+                self.tx.active.discard(ticket.request.memo.pop("lsn", 0))
+        if len(batch) > 1 and isinstance(error, DiskRefused) and self.failed is None:
+            for ticket in batch:
+                self.lead([ticket])
+            return
+        for ticket in batch:
+            ticket.error, ticket.settled = error, True
 
     def sync(self, file: File, upto: int) -> None:
         """Make everything up to ``upto`` durable. A sync that failed is never tried again: the pages that it was about
