@@ -92,7 +92,9 @@ class Pages:
         """Sectors that an earlier sync lost stay as uncertain as they were; the size is no page, and is not lost."""
         size = len(self.live)
         disk = bytearray(self.disk[:size].ljust(size, b"\0"))
-        for sector in [sector for sector in self.versions if sector not in self.lost or sector * SECTOR >= size]:
+        for sector in [
+            sector for sector in self.versions if sector not in self.lost or sector * SECTOR >= size
+        ]:
             at = sector * SECTOR
             disk[at : at + SECTOR] = self.live[at : at + SECTOR]
             del self.versions[sector]
