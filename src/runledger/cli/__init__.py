@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 __all__ = ["FAMILIES", "main"]
@@ -90,11 +91,27 @@ def _guarded(words: list[str], *, as_json: bool) -> int:
         _refused(words)
         return 130
     except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message and an exit code
-        from runledger.cli.failing import report
+        try:
+            return _told(error, words, as_json=as_json)
+        except (OSError, MemoryError, ImportError):
+            return _said_barely(error, words)
 
-        code = report(error, as_json=as_json)
-        _refused(words)
-        return code
+
+def _told(error: Exception, words: list[str], *, as_json: bool) -> int:
+    from runledger.cli.failing import report
+
+    code = report(error, as_json=as_json)
+    _refused(words)
+    return code
+
+
+def _said_barely(error: Exception, words: list[str]) -> int:
+    """There is no descriptor, or no memory, left even to load the words for it."""
+    last = "runledger: outcome=refused\n" if words[:1] == ["step"] else ""
+    with suppress(OSError):
+        os.write(2, f"runledger: {ascii(str(error))[1:-1]}\n{last}".encode())
+    code = getattr(error, "exit_code", 74)
+    return code if isinstance(code, int) else 74
 
 
 def _refused(words: list[str]) -> None:
@@ -159,7 +176,8 @@ def _occupy_standard_descriptors() -> None:
         try:
             os.fstat(fd)
         except OSError:
-            os.open(os.devnull, flags)
+            with suppress(OSError):
+                os.open(os.devnull, flags)
     if sys.stdout is None:
         sys.stdout = _stream(1)
     if sys.stderr is None:
