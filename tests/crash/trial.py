@@ -159,7 +159,13 @@ class Trial(Site):
         assert step.attempt == attempt, f"attempt {step.attempt} of {ident} is {attempt}"
         for label in call.marks:
             upto[0] = self.truth.attempt(Marked(ident, number, label))
-            step.mark(label)
+            try:
+                step.mark(label)
+            except DiskRefused as error:
+                self.check()
+                kind = type(error)
+                self.truth.attempt(Doubted(ident, number, f"{kind.__module__}.{kind.__qualname__}"))
+                raise
             self.acknowledge(upto[0], durable=not call.idempotent)
         if call.inside is not None:
             call.inside()
