@@ -111,13 +111,15 @@ class Pages:
     def evict(self, choice: Choice) -> None:
         """The cache drops what it holds to be clean: from now on reads give what the disk has of it."""
         found = choice.sectors({s: [self._on_disk(s), *self.versions[s]] for s in sorted(self.lost)})
+        disk = bytearray(self.disk)
         for sector, data in found.items():
             at = sector * SECTOR
-            if at >= len(self.live):
-                continue
-            end = min(len(self.live), at + SECTOR)
-            self.live[at:end] = data.ljust(end - at, b"\0")[: end - at]
-            self.versions[sector] = [data]
+            data = data.ljust(SECTOR, b"\0")
+            self.live[at : at + SECTOR] = data[: max(0, len(self.live) - at)]
+            disk[at : at + SECTOR] = data[: max(0, len(disk) - at)]
+            del self.versions[sector]
+        self.disk = bytes(disk)
+        self.lost.clear()
 
     # --- the cut --------------------------------------------------------------------------------------------------
 
