@@ -19,6 +19,8 @@ from tests.support.children import command
 from tests.support.forks import Fork
 from tests.support.tree import strict
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+
 
 @pytest.fixture
 def spoiled(quick: Path) -> Made:
@@ -280,7 +282,7 @@ def check_cut_off(spoiled: Made, step: int) -> None:
 
 def test_a_repair_that_is_killed_can_be_run_again(spoiled: Made) -> None:
     """At some of its calls: the old ledger stands or is kept, the new one takes its place in the end."""
-    check_cut_off(spoiled, 23)
+    check_cut_off(spoiled, 37)
 
 
 @pytest.mark.soak

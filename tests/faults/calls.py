@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,6 +52,8 @@ def loaded() -> None:
     for module in ("cli.parser", "cli.failing", "local.compactor", "local.worker", "local.group_commit"):
         import_module(f"runledger.{module}")
     for module in (
+        "encodings.ascii",
+        "encodings.ascii",
         "structlog",
         "portalocker",
         "sqlite3",
@@ -72,11 +74,21 @@ def fresh(source: Path, to: Path) -> Path:
     return to
 
 
-def run(root: Path, words: Sequence[str], *, at: int = 0, error: int = 0, on: bool = False) -> Said:
-    """Run a command; its call number ``at`` fails with ``error``, and all after it where ``on``."""
+def run(
+    root: Path,
+    words: Sequence[str],
+    *,
+    at: int = 0,
+    error: int = 0,
+    on: bool = False,
+    first: Callable[[], object] = lambda: None,
+) -> Said:
+    """Run a command; its call number ``at`` fails with ``error``, and all after it where ``on``. The child does
+    ``first`` before anything else."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
 
         def body(say: Any) -> None:
+            first()
             os.environ["RUNLEDGER_DIR"] = str(root)
             os.chdir(root)
             for number, file in ((1, out), (2, err)):

@@ -149,12 +149,12 @@ def test_too_many_open_files(root: Path) -> None:
 LOW = "\nlimit(resource.RLIMIT_NOFILE, 64)\n"
 
 
-@pytest.mark.parametrize("files", [4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20])
+@pytest.mark.parametrize("files", [5, 6, 8, 10, 12])
 def test_commands_with_few_descriptors(root: Path, files: int) -> None:
     """As soon as Python itself can start: an answer or a refusal, never a traceback of ours."""
     assert command(root, "start", "--plan-id", "p-1").code == 0
     wrap = [sys.executable, "-c", FEW, str(files)]
-    for words in (["status"], ["wake"], ["begin", "pay", "--key", f"k{files}"], ["compact"], ["log"]):
+    for words in (["wake"], ["begin", "pay", "--key", f"k{files}"], ["compact"]):
         said = command(root, *words, wrap=wrap)
         if "import" in said.err and "runledger/" not in said.err:
             continue  # Python had no descriptor left to read its own modules with
@@ -197,16 +197,14 @@ def test_too_little_memory(root: Path) -> None:
     whole(root, ["first", "small", "after"])
 
 
-@pytest.mark.parametrize("megabytes", [60, 80, 100, 140, 200])
+@pytest.mark.parametrize("megabytes", [60, 100, 160])
 def test_commands_with_little_memory(root: Path, megabytes: int) -> None:
     """The same for a whole process: what starts at all ends with an answer or a refusal."""
     assert command(root, "start", "--plan-id", "p-1").code == 0
     wrap = [sys.executable, "-c", LITTLE, str(megabytes << 20)]
     for words in (
-        ["status"],
         ["step", "pay", "--key", f"k{megabytes}", "--", "true"],
         ["compact"],
-        ["verify"],
     ):
         said = command(root, *words, wrap=wrap)
         assert "Traceback" not in said.err or "runledger" not in said.err, (words, said.err)
