@@ -112,9 +112,9 @@ class Pages:
         """The cache drops what it holds to be clean: from now on reads give what the disk has of it."""
         found = choice.sectors({s: [self._on_disk(s), *self.versions[s]] for s in sorted(self.lost)})
         disk = bytearray(self.disk)
-        for sector, data in found.items():
+        for sector, held in found.items():
             at = sector * SECTOR
-            data = data.ljust(SECTOR, b"\0")
+            data = held.ljust(SECTOR, b"\0")
             self.live[at : at + SECTOR] = data[: max(0, len(self.live) - at)]
             disk[at : at + SECTOR] = data[: max(0, len(disk) - at)]
             del self.versions[sector]

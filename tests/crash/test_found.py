@@ -129,3 +129,20 @@ def test_two_claims_whose_first_writing_was_refused() -> None:
                 held = store.lookup("pay", ticket.request.key)
                 assert held is not None
                 assert held.lsn == ticket.answer.lsn
+
+
+@pytest.mark.parametrize("left", ["nothing", "everything", "last sector only"])
+def test_records_that_the_cache_lost_after_they_were_read(trial: Trial, left: str) -> None:
+    """A sync fails and the cache drops its pages: who read the records meanwhile reads all again before it goes on."""
+    trial.open("a")
+    trial.open("b")
+    trial.fault("sync", path="jsonl", skip=1)
+    trial.before_sync(lambda: trial.step("b", "k"))
+    trial.step("a", "k")
+    trial.left = left
+    trial.evict()
+    trial.open("c")
+    trial.step("c", "k2")
+    trial.compact("c")
+    trial.compact("b")
+    trial.step("b", "k3")

@@ -14,7 +14,7 @@ from runledger.errors import DiskRefused
 from runledger.local import frame
 from runledger.local.directory import Directory
 from runledger.local.frame import Header, Seal
-from runledger.local.journal_reading import Behind, JournalReader, segments
+from runledger.local.journal_reading import CHECKSUM_BYTES, Behind, JournalReader, segments
 from runledger.local.layout import (
     BLOCK_BYTES,
     EXTENT,
@@ -64,6 +64,7 @@ class Journal(JournalReader):
         if self.file.pread(1, self.offset - 1) != b"\n":
             self.file.pwrite(b"\n", self.offset)
             self.offset += 1
+            self._last = b""
         if self.file.pread(1, self.offset) == b"\0":
             self.file.pwrite(b"\n" * (self.file.stat().size - self.offset), self.offset)
             self.file.datasync()
@@ -134,6 +135,7 @@ class Journal(JournalReader):
                 raise
         self.file.pwrite(data, self.offset)
         self.offset += len(data)
+        self._last = data[-CHECKSUM_BYTES:]
         self._pending = []
         self._pending_bytes = 0
 

@@ -23,9 +23,12 @@ from runledger.local.segment import (
 from runledger.record import Record
 from runledger.view import Damage
 
-__all__ = ["Behind", "JournalReader", "segments"]
+__all__ = ["CHECKSUM_BYTES", "Behind", "JournalReader", "segments"]
 
 READ_ON = 4 << 10
+
+CHECKSUM_BYTES = 20
+"""Of the end of a line, its checksum among them: enough to know the line by."""
 
 
 class Behind(Exception):
@@ -60,6 +63,7 @@ class JournalReader:
         self.durable = 0
         self.torn: TornTail | None = None
         self.clean = True
+        self._last = b""
         self._unproven: list[tuple[int, int]] = []
         self._retired: list[File] = []
         self._named = False
@@ -168,6 +172,7 @@ class JournalReader:
                 self._passed(item)
                 yield _after(list(item.records), skip)
         self.sealed = is_sealed_at(self.file, self.offset, self.seed)
+        self._last = self.file.pread(CHECKSUM_BYTES, self.offset - CHECKSUM_BYTES)
         # Filler at the tail proves nothing: a crash can lose a record's first sector and keep a later one.
         self.clean = self.torn is None and (
             self.sealed
@@ -224,7 +229,7 @@ class JournalReader:
             self._retired.append(self.file)
         self.file, self.header, self.seed = file, header, frame.seed_of(header.segment)
         self.offset, self.capacity, self.sealed = start, file.stat().size, False
-        self._unproven = []
+        self._unproven, self._last = [], b""
         self._named = False
 
     def _passed(self, lines: Lines) -> None:
@@ -241,11 +246,11 @@ class JournalReader:
         """What others appended since. Without the lock a line may still be in the writing: it is left for later.
 
         Raises:
-            Behind: the next segment was compacted away, or the first one came meanwhile.
+            Behind: the next segment was compacted away, the first one came meanwhile, or what was read last is gone.
         """
         if self.file is None and segments(self.directory):
             raise Behind
-        if self.file is not None and self.file.pread(1, self.offset) == b"\n":
+        if self.file is not None and self._stands(self.file) == b"\n":
             self.clean = self.torn is None
             return []
         found: list[Record] = []
@@ -259,7 +264,10 @@ class JournalReader:
                 walk = Walk(self.lsn, self.steps)
                 lines = scan(data, self.offset, self.seed, walk)
                 if lines.records:
-                    self.lsn, self.steps, self.offset = walk.lsn, walk.steps, lines.end
+                    self.lsn, self.steps = walk.lsn, walk.steps
+                    ends = lines.end - self.offset
+                    self._last = data[max(0, ends - CHECKSUM_BYTES) : ends]
+                    self.offset = lines.end
                     if moved:  # a descriptor that was opened after somebody's sync failed does not tell of it
                         self._passed(lines)
                     self.durable = max(self.durable, lines.records[-1].durable)
@@ -273,6 +281,18 @@ class JournalReader:
                 return found
             moved = True
         return found
+
+    def _stands(self, file: File) -> bytes:
+        """The byte that follows the last line read, which still stands where it stood: after a sync that failed the
+        cache may lose records that were read from it, and others write their own there.
+
+        Raises:
+            Behind: it does not.
+        """
+        found = file.pread(len(self._last) + 1, self.offset - len(self._last))
+        if not found.startswith(self._last):
+            raise Behind
+        return found[len(self._last) :]
 
     def _ahead(self, file: File) -> bytes:
         """What follows, up to filler or the file's end."""
@@ -302,19 +322,6 @@ class JournalReader:
         self._take(*opened)
         self.durable = max(self.durable, self.lsn)
         return True
-
-    def examine(self) -> list[Record | Damage]:
-        """Under the append lock: tell a torn tail from damage at the place where reading stopped."""
-        assert self.file is not None
-        assert self.header is not None
-        walk = Walk(self.lsn, self.steps)
-        found: list[Record | Damage] = []
-        for items in self._load_tail(self.offset, walk, 0):
-            found += items
-        self.lsn, self.steps = walk.lsn, walk.steps
-        if self.sealed:
-            found += self.read_on()  # others rolled it meanwhile
-        return found
 
     def close(self) -> None:
         """Close the segments' files."""

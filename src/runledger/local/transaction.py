@@ -74,11 +74,14 @@ class LocalTransaction:
 
     def catch_up(self, *, look: bool) -> None:
         """Recover the tail if a crash left it unfinished, and ``look`` at what others wrote into the state file."""
-        journal = self.reader.journal
-        if journal is not None and not journal.clean:
-            # Under the lock, again: a tail that was torn when it was read without it may be somebody's records by now.
-            for item in journal.examine():
-                advance(self.view, item)
+        if self.reader.journal is not None and not self.reader.journal.clean:
+            # All of it again, under the lock: what was read before may have been somebody's unsynced records that
+            # the cache has lost since, and others' good ones stand there now.
+            self.reader.stale = True
+            self.reader.refresh()
+            self.reader.stale = True
+            journal = self.reader.journal
+            assert journal is not None
             self._refuse_lost_end()
             torn = journal.recover()
             if torn is not None:
