@@ -17,6 +17,7 @@ from runledger.losses import begun, identified, looked_at, lost
 from runledger.run_state import HALTED, JACKED_OUT, RUNNING
 from runledger.state_reading import apply_reading, read
 from runledger.view import (
+    Counted,
     Damage,
     MarkView,
     OpenStep,
@@ -29,7 +30,7 @@ from runledger.view import (
     identity_of,
 )
 
-__all__ = ["MARKS_KEPT", "advance", "fold", "identity_of"]
+__all__ = ["MARKS_KEPT", "advance", "advance_all", "fold", "identity_of"]
 
 MARKS_KEPT = 50
 """Marks shown of one open step; the journal has them all."""
@@ -41,6 +42,39 @@ def fold(view: View, items: Iterable[r.Record | Damage]) -> View:
     for item in items:
         advance(after, item)
     return after
+
+
+def advance_all(view: View, items: Iterable[r.Record | Damage]) -> None:
+    """Fold records in order. Nearly all of them are of steps of a run that goes on: what each of those would set anew
+    is set once for a stretch of them."""
+    last: r.Intent | r.Commit | None = None
+    plain = _is_plain(view)
+    for item in items:
+        if plain and isinstance(item, r.Intent):
+            _intent(view, item)
+            last = item
+        elif plain and isinstance(item, r.Commit):
+            _commit(view, item)
+            last = item
+        else:
+            _went_on(view, last)
+            last = None
+            advance(view, item)
+            plain = _is_plain(view)
+    _went_on(view, last)
+
+
+def _is_plain(view: View) -> bool:
+    """Whether a step's record says nothing of the run but that it goes on."""
+    run = view.run
+    return run is not None and run.state == RUNNING and run.known and not run.unsure and not view.damage
+
+
+def _went_on(view: View, item: r.Intent | r.Commit | None) -> None:
+    if item is not None and view.run is not None:
+        view.lsn = view.news = item.lsn
+        view.steps = item.steps
+        view.at = view.run.last_activity = item.at
 
 
 def advance(view: View, item: r.Record | Damage) -> None:
@@ -227,7 +261,46 @@ def _checkpoint(view: View, x: r.Checkpoint) -> None:
 
 
 def _commit(view: View, x: r.Commit) -> None:
-    _settle(view, x, "committed", x.name, x.key, x.scope)
+    step = view.open.get(x.of)
+    if step is None or step.damaged:
+        _settle(view, x, "committed", x.name, x.key, x.scope)
+        return
+    del view.open[x.of]
+    identity = identity_of(x.scope, step.run, x.name, x.key)
+    if identity is not None:
+        if view.keys.get(identity) == x.of:
+            del view.keys[identity]
+        if type(view.settled) is not Counted or x.file is not None:
+            view.settled[identity] = Settled(
+                lsn=x.lsn,
+                of=x.of,
+                name=x.name,
+                key=x.key,
+                scope=x.scope,
+                run=step.run,
+                attempt=step.attempt,
+                status="committed",
+                at=x.at,
+                owner=x.owner,
+                started=step.started,
+                inputs=step.inputs,
+                result=_own(x.result),
+                file=x.file,
+                size=x.size,
+                typed=x.typed,
+                unstored=x.unstored,
+                nonce=step.nonce,
+                code=step.code,
+                marks=step.marks,
+            )
+    _count(view, step.run, x.name, x.key)
+
+
+def _count(view: View, run: str, name: str, key: str | None) -> None:
+    now = view.run
+    if now is not None and run == now.id:
+        now.committed += 1
+        now.last_commit = name if key is None else f"{name} {key}"
 
 
 def _abort(view: View, x: r.Abort) -> None:
@@ -278,12 +351,10 @@ def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: 
             code=step.code if step is not None else None,
             marks=step.marks if step is not None else (),
         )
-    if view.run is not None and run == view.run.id:
-        if status == "committed":
-            view.run.committed += 1
-            view.run.last_commit = name if key is None else f"{name} {key}"
-        else:
-            view.run.aborted += 1
+    if status == "committed":
+        _count(view, run, name, key)
+    elif view.run is not None and run == view.run.id:
+        view.run.aborted += 1
 
 
 def _own(raw: Raw) -> Raw:

@@ -28,7 +28,7 @@ SETTLING_S = 0.02
 
 def inspect(root: str) -> tuple[Known, Reader]:
     """What the ledger below ``root`` says now, and the reader to look further with; the caller closes it."""
-    reader = Reader(Files(root), write=False)
+    reader = Reader(Files(root), write=False, counting=True)
     try:
         return known(reader, "", set()), reader
     except BaseException:

@@ -11,14 +11,14 @@ import time
 from collections.abc import Iterator
 
 from runledger.errors import LedgerCorrupt
-from runledger.fold import advance
+from runledger.fold import advance_all
 from runledger.local import checkpoint
 from runledger.local.files import Files
 from runledger.local.history import History
 from runledger.local.journal import Behind, Journal
 from runledger.local.layout import CHECKPOINT, HISTORY, SEGMENT_BYTES
 from runledger.local.snapshot import Snapshot
-from runledger.view import Identity, OpenStep, Settled, View
+from runledger.view import Counted, Identity, OpenStep, Settled, View
 
 __all__ = ["Reader"]
 
@@ -30,9 +30,14 @@ class Reader:
     """``view`` is what the files say; ``stale`` that it must be read again from the checkpoint on before it is used.
 
     ``base`` is the LSN of the checkpoint that the view was built on: settled steps up to there are in the history.
+    ``counting``: settled steps are not kept, only counted, until one is asked for; memory is then bounded by the open
+    steps, however long the journal is.
     """
 
-    def __init__(self, files: Files, *, write: bool, segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(
+        self, files: Files, *, write: bool, segment_bytes: int = SEGMENT_BYTES, counting: bool = False
+    ) -> None:
+        self.counting = counting
         self.files = files
         self.write = write
         self.segment_bytes = segment_bytes
@@ -65,8 +70,7 @@ class Reader:
             else:
                 if records:
                     self.stale = True
-                    for record in records:
-                        advance(self.view, record)
+                    advance_all(self.view, records)
                     self.stale = False
                 header = self.journal.header
                 if header is not None and header.first != self._segment:
@@ -103,11 +107,13 @@ class Reader:
             self.files.ledger, self.view.ledger, write=self.write, segment_bytes=self.segment_bytes
         )
         view = self.view
+        if self.counting:
+            view.settled = Counted()
         for items in journal.load(view.lsn, view.steps):
-            for item in items:
-                advance(view, item)
-        if view.damage and self._is_overtaken():
+            advance_all(view, items)
+        if view.damage and (self._is_overtaken() or self.counting):
             journal.close()
+            self.counting = False  # what is lost is told by the steps that are known
             raise Behind
         if folded is not None and self.write and (journal.file is None or journal.lsn < self.base):
             raise LedgerCorrupt(
@@ -156,6 +162,9 @@ class Reader:
         Raises:
             LedgerCorrupt: the history is damaged or gone, so that "never started" cannot be told.
         """
+        if self.counting:
+            self.counting, self.stale = False, True
+            self.refresh()
         found = self.view.settled.get(identity)
         if found is not None or not self.base:
             return found
@@ -221,7 +230,8 @@ class Reader:
         if folded is None or folded.lsn <= self.base or folded.lsn > self.view.lsn:
             return
         lsn = folded.lsn
-        self.view.settled = {i: s for i, s in self.view.settled.items() if s.lsn > lsn}
+        if not self.counting:
+            self.view.settled = {i: s for i, s in self.view.settled.items() if s.lsn > lsn}
         self.base = lsn
 
     # --- the end ------------------------------------------------------------------------------------------------
