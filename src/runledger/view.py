@@ -46,7 +46,7 @@ def identity_of(scope: str, run: str, name: str, key: str | None) -> Identity | 
 
 
 class Counted(dict[Any, Any]):
-    """Stands for ``View.settled`` where settled steps are only counted: only those are put in whose result is a file."""
+    """Stands for ``View.settled`` where settled steps are only counted: those alone are put in that have a file."""
 
 
 class Damage(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -19,6 +19,7 @@ __all__ = [
     "BadLine",
     "Header",
     "Seal",
+    "all_checked",
     "decode",
     "decode_many",
     "encode",
@@ -83,6 +84,11 @@ def line_of(struct: msgspec.Struct, seed: int) -> bytes:
 
 
 encode = line_of
+
+
+def all_checked(lines: list[bytes], seed: int) -> bool:
+    """Whether the checksum of each line holds."""
+    return all(line[-_CRC_BYTES:] == b',"crc":"%08x"}' % crc32(line[:-_CRC_BYTES], seed) for line in lines)
 
 
 def _checked(line: bytes, seed: int) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import accumulate
 from typing import NamedTuple
 from zlib import crc32
 
@@ -39,6 +40,9 @@ __all__ = [
 ]
 
 CHUNK = 1 << 20
+
+TOGETHER = 2 << 10
+"""Lines of so many bytes are decoded together, fewer one by one."""
 
 _FILLER = b"\n\0"
 _SEAL = b'{"t":"seal"'
@@ -116,9 +120,7 @@ def corrupt(path: str, offset: int, lsn: int, reason: str) -> LedgerCorrupt:
 
 def scan(data: bytes, base: int, seed: int, walk: Walk) -> Lines:
     """The good lines at the start of ``data`` (at offset ``base``), up to filler, an unfinished line or a bad one."""
-    records: list[Record] = []
-    offsets: list[int] = []
-    at = 0
+    records, offsets, at = _sound_start(data, base, seed, walk)
     decode = frame.decode
     while True:
         end = data.find(b"\n", at)
@@ -138,6 +140,29 @@ def scan(data: bytes, base: int, seed: int, walk: Walk) -> Lines:
         offsets.append(base + at)
         at = end + 1
     return Lines(records, offsets, base + at, None)
+
+
+def _sound_start(data: bytes, base: int, seed: int, walk: Walk) -> tuple[list[Record], list[int], int]:
+    """All lines up to the filler, decoded together, and where they end: where there are many and each is sound; else
+    none, and they are looked at one by one."""
+    end = data.find(b"\n\n") + 1 or data.rfind(b"\n") + 1
+    if end < TOGETHER:
+        return [], [], 0
+    block = data[:end]
+    lines = block.split(b"\n")[:-1]
+    if lines[-1].startswith(_SEAL):
+        block = block[: -len(lines.pop()) - 1]
+    if not frame.all_checked(lines, seed):
+        return [], [], 0
+    records = frame.decode_many(memoryview(block))
+    if (
+        records[0].lsn != walk.lsn + 1
+        or records[-1].lsn != walk.lsn + len(records)
+        or len(records) != len(lines)
+    ):
+        return [], [], 0
+    walk.lsn, walk.steps = records[-1].lsn, records[-1].steps
+    return records, list(accumulate((len(line) + 1 for line in lines[:-1]), initial=base)), len(block)
 
 
 def read_sealed(
