@@ -26,9 +26,13 @@ class StateKeeper:
 
     def after_records(self) -> None:
         """Write if something is due: at once after a move or a doubt, else once a second."""
-        tx = self._sequencer.tx
-        if tx.urgent or (tx.unshown and time.monotonic() >= tx.shown_at + EVERY_S):
+        if self.is_due():
             self.write()
+
+    def is_due(self) -> bool:
+        """Whether something was recorded that the state file should show by now."""
+        tx = self._sequencer.tx
+        return tx.urgent or (tx.unshown and time.monotonic() >= tx.shown_at + EVERY_S)
 
     def write(self, *, closing: bool = False) -> bool:
         """Bring the state file up to date; False, with a warning, where it cannot be written. On ``closing``,

@@ -112,7 +112,7 @@ class LocalStore:
     ) -> None:
         def finished(answer: Any, error: BaseException | None) -> None:
             done(answer, error)
-            if self.tx.unshown:
+            if self.state_keeper.is_due() or self._is_long():
                 self._worker.call(self._afterwards)
 
         def enqueue() -> None:
@@ -257,9 +257,12 @@ class LocalStore:
         """What follows a durable record: the snapshot, and a compaction when the journal is long."""
         if self.tx.unshown:
             self.state_keeper.after_records()
-        limit = self.options.compact_after
-        if limit and len(self.reader.view.settled) >= limit and not self._compacting.locked():
+        if self._is_long():
             threading.Thread(target=self._compact_unasked, name="runledger-compaction", daemon=True).start()
+
+    def _is_long(self) -> bool:
+        limit = self.options.compact_after
+        return bool(limit) and len(self.reader.view.settled) >= limit and not self._compacting.locked()
 
     def _compact_unasked(self) -> None:
         if not self._compacting.acquire(blocking=False):
