@@ -114,8 +114,9 @@ class Journal(JournalReader):
             self.file.pwrite(b"\n" * (grown - self.capacity), self.capacity)
             self.capacity = grown
 
-    def append(self) -> None:
-        """Write what is pending in one call; durable after ``File.datasync``.
+    def append(self, *, begin: bool = False) -> None:
+        """Write what is pending in one call; durable after ``File.datasync``, which is to follow soon where the disk is
+        told to ``begin``.
 
         Raises:
             DiskRefused: nothing of it may be relied on.
@@ -134,6 +135,8 @@ class Journal(JournalReader):
             if self.offset + len(data) > self.file.stat().size:
                 raise
         self.file.pwrite(data, self.offset)
+        if begin:
+            self.file.begin_writeback(len(data), self.offset)
         self.offset += len(data)
         self._last = data[-CHECKSUM_BYTES:]
         self._pending = []

@@ -144,6 +144,7 @@ class Sequencer:
             reader.stale = True
             tx.catch_up(look=any(type(t.request) is not Settle for t in batch))
             rests_on = 0
+            tx.eager = len(batch) == 1 and batch[0].durable
             for ticket in batch:
                 try:
                     ticket.answer, rests = decide(tx, ticket.request)
@@ -158,7 +159,7 @@ class Sequencer:
             if journal is None:
                 reader.stale = False
                 return None, 0
-            journal.append()
+            journal.append(begin=rests_on > journal.durable)
             upto = journal.lsn
             if rests_on > journal.durable:
                 journal.rewrite()
@@ -166,6 +167,7 @@ class Sequencer:
                 return journal.file, upto
             reader.stale = False
         finally:
+            tx.eager = False
             lock.unlock()
         if upto > journal.durable and any(t.flushes for t in batch):
             self._later(self.options.flush_interval)

@@ -49,7 +49,8 @@ class LocalTransaction:
     """Implements ``decisions.Transaction``.
 
     ``active`` are the LSNs of this owner's attempts whose body is running. ``unshown``: something was recorded that the
-    state file does not show, ``urgent``: something that it must show now.
+    state file does not show, ``urgent``: something that it must show now. ``eager``: a sync follows, so each record is
+    written at once, and the disk works on it while it is folded.
     """
 
     def __init__(self, reader: Reader, facts: OwnerFacts, commit: str) -> None:
@@ -57,6 +58,7 @@ class LocalTransaction:
         self.owner = "o-" + os.urandom(6).hex()
         self.active: set[int] = set()
         self.opened = False
+        self.eager = False
         self.unshown = False
         self.urgent = False
         self.shown_at = 0.0
@@ -128,6 +130,8 @@ class LocalTransaction:
         record.owner = self.owner
         segment = journal.header
         journal.stamp(record)
+        if self.eager:
+            journal.append(begin=True)
         advance(self.view, record)
         if journal.header is not segment:
             self.urgent = True  # the state file witnesses that there is another segment
