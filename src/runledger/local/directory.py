@@ -14,7 +14,6 @@ import errno as _errno
 import fcntl
 import os
 import stat as _stat
-from contextlib import suppress
 import time
 from typing import NamedTuple
 
@@ -114,8 +113,10 @@ class File:
         """Have the disk begin on what was written there, without waiting: a sync later on finds it under way, so that
         work in between costs nothing. It is advice, and promises nothing."""
         if _advise is not None:
-            with suppress(OSError):
+            try:
                 _advise(self.fd, offset, size, os.POSIX_FADV_DONTNEED)
+            except OSError as error:
+                raise refused("write", self.path, error) from error
 
     def datasync(self) -> None:
         """Make the content durable, and the size where it changed."""
