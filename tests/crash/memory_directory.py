@@ -115,6 +115,9 @@ class MemoryFile:
         pages.write(data[: stop.done], offset)
         raise self._raised("write", stop.error)
 
+    def begin_writeback(self, size: int, offset: int) -> None:
+        """Advice: what it may bring to the disk early, any crash may bring there anyway."""
+
     def datasync(self) -> None:
         self.computer.interlude_before(self.path)
         self._sync(data_only=True)
