@@ -7,9 +7,10 @@ settle it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as ``typing`` has it: that module alone costs as much as a bare interpreter
 if TYPE_CHECKING:
+    from typing import Any
+
     from runledger.doubt import NOT_HAPPENED as NOT_HAPPENED
     from runledger.doubt import Happened as Happened
     from runledger.doubt import NotHappened as NotHappened

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import time
 
-from runledger.errors import UsageError
-
 __all__ = ["age", "now", "parse", "parse_duration", "stamp", "to_second"]
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -131,6 +129,8 @@ def parse_duration(text: str) -> float:
         seconds = float(number) * _UNITS[unit]
         if seconds <= _LONGEST:
             return seconds
+    from runledger.errors import UsageError  # not at the top: the quick commands need the clock and no error
+
     raise UsageError(
         f"{text!r} is not a duration",
         hint="Durations are written 90s, 15m, 2h or 1d; a bare number is seconds.",

@@ -6,7 +6,9 @@ All of them survive pickling: only plain data is kept, in ``__dict__``.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+TYPE_CHECKING = False  # as ``typing`` has it: that module alone costs as much as a bare interpreter
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
 
 __all__ = [
     "AdoptionRequired",

@@ -7,6 +7,7 @@ import msgspec
 from runledger.clock import age, to_second
 from runledger.doubt import OwnerReport, StepReport, report_of
 from runledger.errors import AdoptionRequired
+from runledger.moment import STALE_S, aged
 from runledger.replay_report import state_of
 from runledger.run_state import HALTED, INVALID, JACKED_OUT, RUNNING
 from runledger.store import Known
@@ -14,9 +15,6 @@ from runledger.store import Known
 __all__ = ["SCHEMA", "STALE_S", "Status", "status_of"]
 
 SCHEMA = "runledger.status/1"
-
-STALE_S = 900.0
-"""Seconds without any action after which a RUNNING run is called stale. Stale is no verdict: it says nothing of why."""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -63,7 +61,7 @@ def status_of(known: Known, root: str) -> Status:
     activity = (to_second(run.last_activity) if claimed and run else "") or (
         found.last_activity if found else ""
     )
-    seconds = age(activity)
+    age_s, stale = aged(age(activity), running=state == RUNNING)
     owner = known.owner
     return Status(
         schema=SCHEMA,
@@ -73,8 +71,8 @@ def status_of(known: Known, root: str) -> Status:
         lsn=view.lsn,
         checkpoint_lsn=known.shown,
         last_activity=activity or None,
-        age_s=None if seconds is None else round(seconds, 3),
-        stale=state == RUNNING and seconds is not None and seconds > STALE_S,
+        age_s=age_s,
+        stale=stale,
         owner=None
         if owner is None
         else OwnerReport(

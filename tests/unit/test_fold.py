@@ -10,7 +10,6 @@ from msgspec import Raw
 
 from runledger import record as r
 from runledger.fold import MARKS_KEPT, advance, fold, identity_of
-from runledger.local.process import OwnerFacts
 from runledger.view import Damage, Identity, View
 
 AT = "2026-11-29T14:20:11.123456Z"
@@ -55,8 +54,8 @@ def run_of(view: View) -> Any:
 
 def opened(lsn: int, owner: str = "o-1") -> r.Opened:
     """An owner comes."""
-    facts = OwnerFacts(pid=7, start=8, boot="b", pidns="9", host="h")
-    return r.Opened(lsn=lsn, at=AT, owner=owner, **facts._asdict(), version="0.1.0", commit="riding")
+    facts = {"pid": 7, "start": 8, "boot": "b", "pidns": "9", "host": "h"}
+    return r.Opened(lsn=lsn, at=AT, owner=owner, **facts, version="0.1.0", commit="riding")
 
 
 def test_owner_comes_and_goes() -> None:

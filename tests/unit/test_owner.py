@@ -18,7 +18,7 @@ import pytest
 from runledger.errors import DiskRefused, LockUnavailable
 from runledger.local import owner as module
 from runledger.local.directory import Directory
-from runledger.local.owner import OwnerLock, facts, fate, reclaim
+from runledger.local.owner import OwnerFacts, OwnerLock, facts, fate, reclaim
 from runledger.view import Owner
 
 # The children of these forks only use what was there before any thread.
@@ -82,7 +82,8 @@ def holder(owners: Directory) -> Iterator[tuple[subprocess.Popen[str], Owner]]:
 
 def owner_of(owner_id: str = "o-1", **changed: Any) -> Owner:
     """This process as an owner, with some facts changed."""
-    return Owner(**{"id": owner_id, "since": "2026-11-29T14:20:11.123456Z", **facts()._asdict(), **changed})
+    known = {name: getattr(facts(), name) for name in OwnerFacts.__slots__}
+    return Owner(**{"id": owner_id, "since": "2026-11-29T14:20:11.123456Z", **known, **changed})
 
 
 @contextlib.contextmanager
@@ -108,7 +109,7 @@ class TestFacts:
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
-            os.write(write, repr(tuple(facts())).encode())
+            os.write(write, f"({facts().pid}, {facts().boot}, {facts().pidns})".encode())
             os._exit(0)
         os.waitpid(pid, 0)
         there = os.read(read, 4096).decode()

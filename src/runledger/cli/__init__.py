@@ -1,23 +1,25 @@
 """The command line: finds the command, imports only its module, and turns every ending into an exit code.
 
-``wake``, ``status``, ``is-running`` and ``heartbeat`` are asked for by hooks at every turn of an agent, so
-their plain forms are recognised here without a parser.
+``wake``, ``status``, ``is-running`` and ``heartbeat`` are asked for by hooks at every turn of an agent, so their plain
+forms are recognised here without a parser, and answered from the brief that the last writer left, if it holds.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
-from typing import Any
+
+TYPE_CHECKING = False  # as ``typing`` has it: that module alone costs as much as a bare interpreter
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["FAMILIES", "main"]
 
 FAMILIES = {
-    "wake": "wake",
+    "wake": "state",
     "status": "state",
     "is-running": "state",
-    "heartbeat": "pulse",
+    "heartbeat": "state",
     "start": "life",
     "sprint begin": "life",
     "sprint complete": "life",
@@ -108,10 +110,13 @@ def _told(error: Exception, words: list[str], *, as_json: bool) -> int:
 def _said_barely(error: Exception, words: list[str]) -> int:
     """There is no descriptor, or no memory, left even to load the words for it."""
     last = "runledger: outcome=refused\n" if words[:1] == ["step"] else ""
-    with suppress(OSError):
-        os.write(2, f"runledger: {ascii(str(error))[1:-1]}\n{last}".encode())
     code = getattr(error, "exit_code", 74)
-    return code if isinstance(code, int) else 74
+    code = code if isinstance(code, int) else 74
+    try:
+        os.write(2, f"runledger: {ascii(str(error))[1:-1]}\n{last}".encode())
+    except OSError:
+        return code
+    return code
 
 
 def _refused(words: list[str]) -> None:
@@ -126,18 +131,22 @@ def _run(words: list[str], *, as_json: bool) -> int:
     name = words[0] if words else ""
     allowed = QUICK.get(name)
     if allowed is not None and allowed.issuperset(words[1:]):
-        plain = _Plain([*words[1:], *(["--json"] if as_json else [])])
-        return int(_function(name)(plain))
+        return _quick(name, _Plain([*words[1:], *(["--json"] if as_json else [])]))
     from runledger.cli.parser import parse
 
     command, parsed = parse(words, as_json=as_json)
     return int(command.run(parsed))
 
 
-def _function(name: str) -> Any:
-    from importlib import import_module
+def _quick(name: str, plain: _Plain) -> int:
+    from runledger.cli import glance
 
-    return getattr(import_module(f"runledger.cli.{FAMILIES[name]}"), name.replace("-", "_"))
+    code = glance.answered(name, as_json=plain.json, quiet=plain.quiet)
+    if code is None:
+        from runledger.cli import quick
+
+        code = int(getattr(quick, name.replace("-", "_"))(plain))
+    return code
 
 
 def _flushed(code: int) -> int:
@@ -176,12 +185,18 @@ def _occupy_standard_descriptors() -> None:
         try:
             os.fstat(fd)
         except OSError:
-            with suppress(OSError):
-                os.open(os.devnull, flags)
+            _open_nowhere(flags)
     if sys.stdout is None:
         sys.stdout = _stream(1)
     if sys.stderr is None:
         sys.stderr = _stream(2)
+
+
+def _open_nowhere(flags: int) -> None:
+    try:
+        os.open(os.devnull, flags)
+    except OSError:
+        return  # neither is there a descriptor left
 
 
 def _stream(fd: int) -> Any:

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
-from runledger.doubt import StepReport
+from runledger.answers import Sight
 from runledger.errors import LedgerError
 from runledger.local.files import find_root
 from runledger.local.known import inspect
 from runledger.local.reader import Reader
-from runledger.run_state import ABSENT, INVALID
+from runledger.run_state import INVALID
 from runledger.status import SCHEMA, Status, status_of
 from runledger.store import Known
-from runledger.text import escape
 
-__all__ = ["Sight", "line_of", "looked", "opened", "unusable"]
-
-
-class Sight(NamedTuple):
-    """What was seen: ``known`` is None where nothing can be read, and ``status`` says why."""
-
-    status: Status
-    known: Known | None
+__all__ = ["looked", "opened", "unusable"]
 
 
 def looked() -> Sight:
@@ -73,22 +64,3 @@ def opened() -> Iterator[tuple[Known, Reader]]:
         yield known, reader
     finally:
         reader.close()
-
-
-def code_of(sight: Sight) -> int:
-    """78 for what is absent, invalid or damaged, else 0."""
-    damaged = sight.known is None or bool(sight.known.view.damage)
-    return 78 if damaged or sight.status.state in {ABSENT, INVALID} else 0
-
-
-def line_of(step: StepReport) -> str:
-    """A step that was started and never committed, on one line."""
-    named = escape(step.name) if step.key is None else f"{escape(step.name)} {escape(step.key)}"
-    told = (
-        f"{named} (LSN {step.lsn}, attempt {step.attempt}, started {step.started}): {escape(step.owner.how)}"
-    )
-    if step.failure is not None:
-        told += f"; it ended with {escape(f'{step.failure.type}: {step.failure.message}')}"
-    if step.marks:
-        told += f"; last mark: {escape(step.marks[-1].label)}"
-    return told

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runledger import values
+from runledger.answers import line_of
 from runledger.cli.command import Command, Text
-from runledger.cli.looking import line_of, opened
+from runledger.cli.looking import opened
 from runledger.cli.output import document, note, paint, result
 from runledger.doubt import StepReport, mark_report, report_of, resolve_lines, shown
 from runledger.errors import LedgerError, LedgerMissing

@@ -15,9 +15,12 @@ import fcntl
 import os
 import stat as _stat
 import time
-from typing import NamedTuple
 
-from runledger.errors import DiskRefused, LockUnavailable
+TYPE_CHECKING = False  # as ``typing`` has it: that module alone costs as much as a bare interpreter
+if TYPE_CHECKING:
+    from typing import Self
+
+    from runledger.errors import DiskRefused
 
 __all__ = ["Directory", "File", "Stat", "is_misshapen", "refused"]
 
@@ -31,13 +34,35 @@ _SHARED = _stat.S_ISGID | _stat.S_IWGRP
 RENAME_PAUSES_S = (0.01, 0.03, 0.1, 0.3)
 
 
-class Stat(NamedTuple):
+class Stat(tuple[int, int, int, int]):
     """What tells one version of a file from the next."""
 
-    ino: int
-    size: int
-    mtime_ns: int
-    mode: int
+    # A named tuple by hand, since ``typing`` costs the quick commands as much as a bare interpreter.
+    __slots__ = ()
+
+    def __new__(cls, ino: int, size: int, mtime_ns: int, mode: int) -> Self:
+        """Sizes are in bytes, the time in nanoseconds of the file system's clock."""
+        return tuple.__new__(cls, (ino, size, mtime_ns, mode))
+
+    @property
+    def ino(self) -> int:
+        """The inode: another one under the name is another file."""
+        return self[0]
+
+    @property
+    def size(self) -> int:
+        """Its length."""
+        return self[1]
+
+    @property
+    def mtime_ns(self) -> int:
+        """When it was last written."""
+        return self[2]
+
+    @property
+    def mode(self) -> int:
+        """Its permissions."""
+        return self[3]
 
 
 def _stamp(s: os.stat_result) -> Stat:
@@ -50,6 +75,8 @@ _new = tuple.__new__
 
 def refused(action: str, path: str, error: OSError) -> DiskRefused:
     """The one translation of an ``OSError``: which path, what was tried, what the system said."""
+    from runledger.errors import DiskRefused  # not at the top: the quick commands seldom need an error
+
     reason = error.strerror or str(error)
     if error.errno == _errno.ELOOP:
         reason = "it is a symbolic link, and none is followed here"
@@ -82,6 +109,13 @@ def _share(fd: int, path: str, bits: int) -> None:
     except OSError as error:
         os.close(fd)
         raise refused("share", path, error) from error
+
+
+def unusable(path: str, reason: str, number: int) -> DiskRefused:
+    """Of what is there and is not as it must be."""
+    from runledger.errors import DiskRefused
+
+    return DiskRefused(f"cannot use {path}: {reason}", path=path, errno=number)
 
 
 class File:
@@ -157,6 +191,8 @@ class File:
         except OSError as error:
             if error.errno in (_errno.EWOULDBLOCK, _errno.EACCES):
                 return False
+            from runledger.errors import LockUnavailable
+
             reason = error.strerror or str(error)
             raise LockUnavailable(
                 f"file locks do not work on {self.path}: {reason}",
@@ -258,7 +294,7 @@ class Directory:
             raise refused("open", path, error) from error
         if not _stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            raise DiskRefused(f"cannot use {path}: it is not a regular file", path=path, errno=_errno.EINVAL)
+            raise unusable(path, "it is not a regular file", _errno.EINVAL)
         if create and self._is_shared():
             _share(fd, path, _stat.S_IRGRP | _stat.S_IWGRP)
         return File(fd, path)
@@ -278,11 +314,7 @@ class Directory:
         finally:
             file.close()
         if len(data) > limit:
-            raise DiskRefused(
-                f"cannot use {self.path}/{name}: it is larger than {limit} bytes",
-                path=f"{self.path}/{name}",
-                errno=_errno.EFBIG,
-            )
+            raise unusable(f"{self.path}/{name}", f"it is larger than {limit} bytes", _errno.EFBIG)
         return data
 
     def stat(self, name: str) -> Stat | None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import os
 
-from runledger.errors import DiskRefused, LedgerCorrupt
 from runledger.local.directory import Directory, Stat, refused
 from runledger.local.layout import LEDGER, OWNERS, REPAIRED, RUN
 
-__all__ = ["Files", "find_root"]
+__all__ = ["Files", "find_root", "write_new"]
 
 GITIGNORE = b"*\n"
 
@@ -64,6 +63,8 @@ class Files:
             if self.ledger is not None:
                 self._here = self.ledger.stat(".")
             elif self.run.stat(REPAIRED) is not None:
+                from runledger.errors import LedgerCorrupt  # not at the top: seldom needed
+
                 raise LedgerCorrupt(
                     f"{self.run.path}: a repair was cut off before it put the ledger in its place",
                     hint="To finish it: runledger repair",
@@ -110,6 +111,8 @@ class Files:
             return
         named = self.run.stat(LEDGER)
         if named is None or named.ino != self._here.ino:
+            from runledger.errors import DiskRefused
+
             raise DiskRefused(
                 f"{self.ledger.path} was deleted or replaced while it was in use; nothing more is recorded there",
                 hint="Open the ledger again; what it knows then is all there is.",
@@ -133,3 +136,17 @@ class Files:
             if directory is not None:
                 directory.close()
         self.run = self.ledger = self.owners = None
+
+
+def write_new(directory: Directory, name: str, data: bytes, mode: int) -> None:
+    """A new file, whole and synced, or none; its name is durable after the directory's sync."""
+    file = directory.open(name, write=True, create=True, exclusive=True, mode=mode)
+    assert file is not None
+    try:
+        file.pwrite(data, 0)
+        file.sync()
+    except BaseException:
+        directory.unlink(name)
+        raise
+    finally:
+        file.close()

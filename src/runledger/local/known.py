@@ -20,7 +20,7 @@ from runledger.record import Record
 from runledger.store import Fate, Known
 from runledger.view import Damage, Owner, View
 
-__all__ = ["inspect", "known", "records"]
+__all__ = ["copied", "inspect", "known", "living", "records"]
 
 SETTLING_S = 0.02
 """A line that another process is still writing is whole after so long, in seconds; what is not by then is torn."""
@@ -49,7 +49,7 @@ def known(reader: Reader, me: str, active: set[int]) -> Known:
     owners = reader.files.owners
     fates = {step.lsn: fate_of(step, owners, me, active) for step in view.open.values()}
     notes = list(unclaimed.notes) if unclaimed is not None else []
-    return Known(view, fates, _living(view, owners, me), torn, problem, notes, shown, unclaimed)
+    return Known(view, fates, living(view, owners, me), torn, problem, notes, shown, unclaimed)
 
 
 def _with_state_file(reader: Reader) -> View:
@@ -62,7 +62,7 @@ def _with_state_file(reader: Reader) -> View:
         LedgerCorrupt: it is ahead of the journal.
     """
     while True:
-        view, snapshot = _copy(reader.view), reader.snapshot
+        view, snapshot = copied(reader.view), reader.snapshot
         if snapshot is None:
             return view
         snapshot.forget()
@@ -82,7 +82,7 @@ def _with_state_file(reader: Reader) -> View:
         return view
 
 
-def _living(view: View, owners: Directory | None, me: str) -> tuple[Owner, Fate] | None:
+def living(view: View, owners: Directory | None, me: str) -> tuple[Owner, Fate] | None:
     """The last owner that came and is alive, others before this one."""
     mine = None
     for owner in reversed(view.owners.values()):
@@ -95,7 +95,7 @@ def _living(view: View, owners: Directory | None, me: str) -> tuple[Owner, Fate]
     return mine
 
 
-def _copy(view: View) -> View:
+def copied(view: View) -> View:
     """A view that stays as it is while the writer goes on; settled steps are looked up, not listed."""
     return msgspec.structs.replace(
         view,

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "APPEND_LOCK",
     "BLOCK_BYTES",
+    "BRIEF",
     "BROKEN",
     "CHECKPOINT",
     "COMPACT_LOCK",
@@ -35,6 +36,7 @@ OWNERS = "owners"
 RESULTS = "results"
 APPEND_LOCK = "lock"
 COMPACT_LOCK = "compact.lock"
+BRIEF = "brief"
 CHECKPOINT = "checkpoint.json"
 HISTORY = "history.db"
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 __all__ = ["OwnerFacts", "ended", "facts", "is_stopped"]
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
-class OwnerFacts(NamedTuple):
+class OwnerFacts:
     """By what a process is known later: ``start`` in clock ticks since boot. Without /proc: 0 and empty."""
 
-    pid: int
-    start: int
-    boot: str
-    pidns: str
-    host: str
+    __slots__ = ("boot", "host", "pid", "pidns", "start")
+
+    def __init__(self, pid: int, start: int, boot: str, pidns: str, host: str) -> None:
+        self.pid, self.start, self.boot, self.pidns, self.host = pid, start, boot, pidns, host
 
 
-class _Process(NamedTuple):
+class _Process:
     """What /proc says of a pid; ``over``: it is a zombie, and none of its threads runs."""
 
-    start: int
-    state: str
-    over: bool
+    __slots__ = ("over", "start", "state")
+
+    def __init__(self, start: int, state: str, *, over: bool) -> None:
+        self.start, self.state, self.over = start, state, over
 
 
 _facts: OwnerFacts | None = None
@@ -94,4 +93,4 @@ def _process(pid: str) -> _Process | None:
     except (OSError, ValueError, IndexError):
         return None
     # The main thread may be over while others go on: only the last one makes the process a zombie.
-    return _Process(start, state, state in "ZXx" and threads <= 1)
+    return _Process(start, state, over=state in "ZXx" and threads <= 1)

@@ -21,6 +21,7 @@ from runledger.errors import (
     RunStateInvalid,
 )
 from runledger.local.directory import Directory, Stat
+from runledger.local.files import write_new
 from runledger.local.layout import STATE
 from runledger.record import Observed
 from runledger.run_state import HALTED, INVALID, JACKED_OUT, RUNNING
@@ -222,18 +223,7 @@ class Snapshot:
         return name, data
 
     def _write_new(self, name: str, data: bytes, like: Stat | None) -> None:
-        """A new file, whole and synced, or none."""
-        mode = like.mode if like is not None else NEW_MODE
-        file = self.directory.open(name, write=True, create=True, exclusive=True, mode=mode)
-        assert file is not None
-        try:
-            file.pwrite(data, 0)
-            file.sync()
-        except BaseException:
-            self.directory.unlink(name)
-            raise
-        finally:
-            file.close()
+        write_new(self.directory, name, data, like.mode if like is not None else NEW_MODE)
 
     def _remove_leftovers(self) -> None:
         """Once: temporary files of writers that were killed. A live one is done with its own in far less time."""

@@ -42,12 +42,21 @@ class StateKeeper:
         if sequencer.failed is not None or sequencer.forked or not self._writing.acquire(blocking=False):
             return False
         try:
-            return any(self._write_once(closing=closing) for _ in range(TRIES))
+            written = any(self._write_once(closing=closing) for _ in range(TRIES))
         except LedgerError as error:
             event("warning", "snapshot.not_written", reason=error.message)
             return False
+        else:
+            if written:
+                self._renew_brief()
+            return written
         finally:
             self._writing.release()
+
+    def _renew_brief(self) -> None:
+        from runledger.local.brief_maker import renew  # what it tells is told by nothing else here
+
+        renew(self._sequencer.reader, self._sequencer.io)
 
     def _write_once(self, *, closing: bool) -> bool:
         """Prepare without the append lock, replace under it; False to begin again."""
