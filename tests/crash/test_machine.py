@@ -5,12 +5,20 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from hypothesis import note
+import pytest
+from hypothesis import HealthCheck, note, settings
+from hypothesis import seed as seeded
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from tests.crash.computer import Fuse
 from tests.crash.installed import installed
@@ -24,6 +32,12 @@ LEFT = st.sampled_from([*OUTCOMES]) | st.integers(0, 999)
 ENDS = st.sampled_from(
     ["returns", "returns", "raises", "aborts", "declared", "interrupted", "unstorable", "large"]
 )
+
+
+BATCH = 500
+
+counted: Counter[str] = Counter()
+"""Histories that went through, and crash states seen in them."""
 
 
 class Machine(RuleBasedStateMachine):
@@ -41,6 +55,7 @@ class Machine(RuleBasedStateMachine):
             if sys.exc_info()[0] is None:
                 self.trial.mend()
                 self.trial.check()
+                counted.update(histories=1, cuts=self.trial.cuts, kills=self.trial.kills)
         finally:
             note("the last calls:\n  " + "\n  ".join(self.trial.computer.log[-80:]))
             self.place.__exit__(None, None, None)
@@ -188,3 +203,45 @@ class FaultyMachine(Machine):
     def memory_is_short(self, left: str | int) -> None:
         self.trial.left = left
         self.trial.evict()
+
+
+def histories(machine: type[Machine], number: int, seed: int) -> None:
+    """So many histories, always the same ones by one seed."""
+    run_state_machine_as_test(
+        seeded(seed)(type(machine.__name__, (machine,), {})),
+        settings=settings(
+            max_examples=number,
+            stateful_step_count=30,
+            deadline=None,
+            database=None,
+            report_multiple_bugs=False,
+            print_blob=False,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+@pytest.mark.parametrize("machine", [Machine, FaultyMachine])
+def test_some_histories(machine: type[Machine], seed: int) -> None:
+    """After every crash, what was acknowledged is there, and nothing that was never asked for; a few histories."""
+    histories(machine, 25, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_many_histories(seed: int, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same for `--histories`, in batches of their own seeds; what was gone through is counted."""
+    total = pytestconfig.option.histories
+    counted.clear()
+    for batch, begin in enumerate(range(0, total, BATCH)):
+        machine = (Machine, FaultyMachine)[(seed + batch) % 2]
+        try:
+            histories(machine, min(BATCH, total - begin), seed + batch)
+        except BaseException as error:
+            error.add_note(f"to replay: --seed {seed + batch} --histories {BATCH} -k many_histories")
+            raise
+    with capsys.disabled():
+        print(
+            f"\nhistories: {counted['histories']}, with {counted['cuts']} power cuts and {counted['kills']} kills"
+        )
+    assert counted["histories"] >= total
