@@ -321,7 +321,8 @@ def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: 
     if step is None or step.damaged:
         identified(view, x.of)
         if step is not None and (step.name, step.key) != (name, key):
-            view.open[x.of], step = step, None
+            _misread(view, step)
+            step = None
     run = step.run if step is not None else x.run
     identity = identity_of(scope, run, name, key)
     if identity is not None:
@@ -355,6 +356,17 @@ def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: 
         _count(view, run, name, key)
     elif view.run is not None and run == view.run.id:
         view.run.aborted += 1
+
+
+def _misread(view: View, step: OpenStep) -> None:
+    """What was read in bad bytes is not what the outcome says. Of one lost record only, the outcome is right; among
+    several, another one may have been that step."""
+    if any(d.first == d.last == step.lsn for d in view.damage):
+        identity = identity_of(step.scope, step.run, step.name, step.key)
+        if identity is not None and view.keys.get(identity) == step.lsn:
+            del view.keys[identity]
+    else:
+        view.open[step.lsn] = step
 
 
 def _own(raw: Raw) -> Raw:

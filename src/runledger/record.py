@@ -221,7 +221,6 @@ class Commit(Base, tag="commit", kw_only=True):
     typed: bool = False
     unstored: str | None = None
     probed: bool = False
-    code: str | None = None
 
 
 class Abort(Base, tag="abort", kw_only=True):

@@ -14,7 +14,10 @@ from runledger.keys import idempotency_key
 from runledger.record import NOTHING
 from runledger.store import Claim, Claimed, Note, Payload, Store
 
-__all__ = ["AsyncStep", "DoubtfulStep", "Step", "current"]
+__all__ = ["MARK_BYTES", "AsyncStep", "DoubtfulStep", "Step", "current"]
+
+MARK_BYTES = 1 << 20
+"""Of the data of one mark: the marks of all open steps are in memory."""
 
 current: ContextVar[tuple[int, int, Step] | None] = ContextVar("runledger_step", default=None)
 """The store's id, the LSN and the step whose body this context is in. A thread begins without one."""
@@ -55,7 +58,7 @@ class Step:
         """Leave a durable breadcrumb, such as an id that the outside gave out: for a probe, and for a person later.
 
         Raises:
-            UsageError: ``data`` cannot be encoded as JSON.
+            UsageError: ``data`` cannot be encoded as JSON, or has more than a MiB then.
         """
         self._store.mark(self._mark(label, data))
 
@@ -128,6 +131,12 @@ def encode_data(data: dict[str, Any]) -> Raw:
     if not data:
         return NOTHING
     try:
-        return Raw(values.encode(data).json)
+        text = values.encode(data).json
     except values.Unstorable as error:
         raise UsageError(f"the data of a mark cannot be stored: {error}") from None
+    if len(text) > MARK_BYTES:
+        raise UsageError(
+            f"the data of a mark has {len(text)} bytes, and may have {MARK_BYTES}: a mark says how far a step came; "
+            "keep the rest in a file, in the step's result or in a checkpoint"
+        )
+    return Raw(text)

@@ -353,6 +353,18 @@ def test_legible_step_of_lost_bytes_is_in_doubt() -> None:
     assert (view.open[2].over, view.open[2].damaged, view.open[2].started) == (True, True, "")
 
 
+def test_step_that_was_misread_in_one_lost_record() -> None:
+    """Its outcome tells who it was: nobody has to settle a step that never was."""
+    view = view_of(started(), lost(2, 2, intents=1, salvaged=[("run", "qay", "a")]), commit(3, 2))
+    assert (view.open, view.keys, view.settled[OF_A].status) == ({}, {}, "committed")
+
+
+def test_step_that_was_misread_in_several_lost_records() -> None:
+    """Another of them may have been that step: it stays in doubt."""
+    view = view_of(started(), lost(2, 3, intents=2, salvaged=[("run", "qay", "a")]), commit(4, 2))
+    assert ([step.name for step in view.open.values()], view.settled[OF_A].status) == (["qay"], "committed")
+
+
 def test_legible_step_that_is_known_stays_as_it_is() -> None:
     """A bad copy of what is known adds nothing."""
     view = view_of(started(), intent(2), commit(3, 2), lost(4, 4, salvaged=[("run", "pay", "a")]))

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from runledger import record as r
-from runledger.errors import DiskRefused
+from runledger.errors import DiskRefused, UsageError
 from runledger.local.directory import Directory, File
 from runledger.local.journal import Behind, segments
-from runledger.local.layout import EXTENT, FIRST_EXTENT, segment_first, segment_name
+from runledger.local.layout import EXTENT, FIRST_EXTENT, LONGEST_LINE, segment_first, segment_name
 from tests.support.journals import LEDGER, Journals, commit, intent
 
 
@@ -102,6 +102,16 @@ def test_records_of_one_call_are_one_write(journals: Journals, monkeypatch: pyte
     done = calls(monkeypatch)
     journals.write(intent("a"), intent("b"), intent("c"))
     assert done == ["pwrite", "datasync"]
+
+
+def test_record_longer_than_a_reader_takes(journals: Journals) -> None:
+    """It is refused before anything is written, and its numbers are the next one's."""
+    journals.write(intent("a"))
+    with pytest.raises(UsageError, match="is too long"):
+        journals.write(intent("x" * LONGEST_LINE))
+    journals.write(intent("b"))
+    records = [x for x in journals.read().items if not isinstance(x, r.Opened)]
+    assert [(x.lsn, x.steps) for x in records] == [(1, 1), (2, 2)]  # type: ignore[union-attr]
 
 
 def test_append_overwrites_filler_and_keeps_the_size(journals: Journals) -> None:

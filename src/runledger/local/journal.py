@@ -10,7 +10,7 @@ import os
 from zlib import crc32
 
 from runledger.clock import now
-from runledger.errors import DiskRefused
+from runledger.errors import DiskRefused, UsageError
 from runledger.local import frame
 from runledger.local.directory import Directory
 from runledger.local.frame import Header, Seal
@@ -20,6 +20,7 @@ from runledger.local.layout import (
     EXTENT,
     FIRST_EXTENT,
     FORMAT,
+    LONGEST_LINE,
     RESERVE,
     SEGMENT_BYTES,
     segment_name,
@@ -80,7 +81,11 @@ class Journal(JournalReader):
     # --- appending ----------------------------------------------------------------------------------------------
 
     def stamp(self, record: Record) -> None:
-        """Give a record its number and keep its line for ``append``."""
+        """Give a record its number and keep its line for ``append``.
+
+        Raises:
+            UsageError: its line would be longer than a reader takes; it has no number then.
+        """
         if self.file is None or self.sealed or self.offset + self._pending_bytes >= self.segment_bytes:
             self.append()
             self._roll()
@@ -92,6 +97,10 @@ class Journal(JournalReader):
             self.steps += 1
         record.steps = self.steps
         line = frame.encode(record, self.seed)
+        if len(line) > LONGEST_LINE:
+            self.lsn -= 1
+            self.steps -= type(record) is Intent
+            raise UsageError(f"a record of {len(line)} bytes is too long: it may have {LONGEST_LINE}")
         self._pending.append(line)
         self._pending_bytes += len(line)
         if type(record) is Intent:

@@ -14,6 +14,7 @@ __all__ = [
     "FORMAT",
     "HISTORY",
     "LEDGER",
+    "LONGEST_LINE",
     "OWNERS",
     "REPAIRED",
     "RESERVE",
@@ -51,6 +52,9 @@ EXTENT = 256 << 10
 
 RESERVE = 16 << 10
 """Filler that an intent leaves for the outcomes of open steps when the disk is full, in bytes."""
+
+LONGEST_LINE = 64 << 20
+"""Of one record, in bytes: what a reader takes into memory at once."""
 
 BLOCK_BYTES = 64 << 10
 """A block checksum of a sealed segment covers the whole lines that begin within so many bytes."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from runledger.errors import DiskRefused
 from runledger.local.directory import Directory, File, is_misshapen
+from runledger.local.layout import LONGEST_LINE
 from runledger.local.mending import is_sound, mended_run
-from runledger.local.salvage import LONGEST_LINE
 
 __all__ = ["Lines", "is_odd", "opened", "pread", "small"]
 

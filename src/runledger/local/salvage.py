@@ -7,13 +7,11 @@ import re
 import msgspec
 
 from runledger.local.directory import File
+from runledger.local.layout import LONGEST_LINE
 from runledger.record import RECORDS
 from runledger.view import Damage
 
-__all__ = ["LONGEST_LINE", "Walk", "damage_at", "lost", "lost_whole", "may_be_intent"]
-
-LONGEST_LINE = 64 << 20
-"""A line beyond this many bytes is damage: results are inlined only when small, state files are bounded."""
+__all__ = ["Walk", "damage_at", "lost", "lost_whole", "may_be_intent"]
 
 _NUMBERED = re.compile(rb'^\{"t":"(\w+)","lsn":([0-9]{1,18}),', re.MULTILINE)
 _HARMLESS = frozenset(

@@ -22,8 +22,9 @@ from runledger.errors import DiskRefused, LedgerCorrupt, NewerVersion
 from runledger.local import frame
 from runledger.local.directory import Directory, File, is_misshapen
 from runledger.local.frame import BadLine, Header
+from runledger.local.layout import LONGEST_LINE
 from runledger.local.mending import is_sound, mended_run
-from runledger.local.salvage import LONGEST_LINE, Walk, damage_at, may_be_intent
+from runledger.local.salvage import Walk, damage_at, may_be_intent
 from runledger.record import Intent, Record
 from runledger.view import Damage
 
