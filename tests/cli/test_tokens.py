@@ -65,6 +65,17 @@ def test_a_commit_again_changes_nothing(runledger: Terminal) -> None:
     assert runledger("show", "pr", "k", "--json").json["result"] == 1
 
 
+def test_a_commit_again_after_a_compaction(runledger: Terminal) -> None:
+    """A shell whose commit was lost on its way back says it again, however late."""
+    token = runledger("begin", "pay", "--key", "a").out.decode().strip()
+    runledger("commit", token, "--result", "1")
+    assert runledger("compact").code == 0
+    again = runledger("commit", token, "--result", "1")
+    assert again.code == 0
+    assert "already committed" in again.err
+    assert runledger("commit", token[:-1] + "0" * (token[-1] != "0") + "1" * (token[-1] == "0")).code == 76
+
+
 def test_abort_lets_it_begin_again(runledger: Terminal) -> None:
     """The next attempt has a token of its own, and the old one is worth nothing."""
     old = begun(runledger)

@@ -15,7 +15,7 @@ from runledger.cli.output import document, note, result
 from runledger.cli.writing import existing
 from runledger.clock import now, parse, parse_duration, stamp
 from runledger.doubt import shown
-from runledger.errors import ResultNotStored, StepCommitted, TokenUnknown, UsageError
+from runledger.errors import LeaseLapsed, ResultNotStored, StepCommitted, TokenUnknown, UsageError
 from runledger.keys import check_key, check_name, idempotency_key, value_inputs
 from runledger.ledger import Ledger
 from runledger.outcome import outcome_of, result_of
@@ -166,12 +166,24 @@ def abort(args: Any) -> int:
 def _settle(args: Any, token: Token, outcome: Happened | Aborted, word: str) -> int:
     with existing() as ledger:
         again = token.lsn not in ledger.store.known().view.open
-        lsn = ledger.store.settle(Settle(lsn=token.lsn, outcome=outcome, nonce=token.nonce))
+        try:
+            lsn = ledger.store.settle(Settle(lsn=token.lsn, outcome=outcome, nonce=token.nonce))
+        except LeaseLapsed:
+            known = _folded(ledger.store, token) if type(outcome) is Happened else None
+            if known is None:
+                raise
+            lsn = known
     if again:
         note(f"already {word} (LSN {lsn})")
     if args.json:
         document({"lsn": lsn, "of": token.lsn, "status": word, "already": again})
     return 0
+
+
+def _folded(store: Store, token: Token) -> int | None:
+    """The LSN of the token's commit, where a compaction has folded it. Each is looked at: nothing else asks by the
+    number of an attempt."""
+    return next((s.lsn for s in store.committed() if (s.of, s.nonce) == (token.lsn, token.nonce)), None)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------
