@@ -27,9 +27,8 @@ class LateCancel(Exception):
 
 
 class Answer(asyncio.Future[Any]):
-    """The store's answer on its way. It cannot be cancelled: a task that waits for it and is cancelled learns
-    the answer
-    first, and then that it was cancelled."""
+    """The store's answer on its way. It cannot be cancelled: a task that waits for it and is cancelled learns the
+    answer first, and then that it was cancelled."""
 
     def cancel(self, msg: Any = None) -> bool:  # noqa: ARG002  # the name is asyncio's
         """Refuse; the waiting task is cancelled when the answer is there."""

@@ -182,8 +182,7 @@ class Known(NamedTuple):
 
     ``fates`` are those of the open steps' holders by LSN, ``owner`` the last owner that is alive, ``torn`` what a crash
     left behind the last record, ``problem`` why the state file forbids to go on, ``notes`` what was odd in it,
-    ``shown``
-    the LSN that the state file covers, and ``unclaimed`` what a state file says that no journal speaks for.
+    ``shown`` the LSN that the state file covers, and ``unclaimed`` what a state file says that no journal speaks for.
     """
 
     view: View

@@ -1,9 +1,8 @@
 """What is known after the fold of the journal up to some record: the run, the open steps, the settled ones.
 
 A view is plain data, without cycles: its parts are kept out of the collector's rounds, which would otherwise grow with
-the steps in the journal. ``fold.advance`` is the only writer; everything that is shown (status, replay,
-snapshot, verify)
-is read off it.
+the steps in the journal. ``fold.advance`` is the only writer; everything that is shown (status, replay, snapshot,
+verify) is read off it.
 """
 
 from __future__ import annotations
@@ -169,9 +168,8 @@ class SprintView(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True,
 class Run(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """One run. ``state`` is one of the three words, or ``INVALID`` while the state file says a word that is none of
     them (``word`` is then what it says). ``document`` is the state file's text that foreign fields are kept
-    from, ``moved`` the LSN of
-    the last record that changed ``state``, ``unsure`` that of the last lost record that may have. A run whose beginning
-    is lost has no ``plan_id`` until its state file tells it."""
+    from, ``moved`` the LSN of the last record that changed ``state``, ``unsure`` that of the last lost record that may
+    have. A run whose beginning is lost has no ``plan_id`` until its state file tells it."""
 
     id: str
     plan_id: str

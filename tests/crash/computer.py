@@ -80,8 +80,7 @@ class Process:
 @dataclass
 class Fuse:
     """Cuts at the call number ``left`` from now on (1: the next), of a ``kind`` if told. ``done``: that call
-    still takes
-    place; of a write a kill leaves the pages before ``torn``."""
+    still takes place; of a write a kill leaves the pages before ``torn``."""
 
     left: int
     kill: bool = False

@@ -34,8 +34,7 @@ class Choice(Protocol):
 
 class Pages:
     """``live`` is what a read gives. ``disk`` is what the last sync put there, and ``versions`` has, of each
-    sector that
-    the disk may have otherwise, what else it may be. ``lost`` are those of them that a failed sync marked clean."""
+    sector that the disk may have otherwise, what else it may be. ``lost`` are those of them that a failed sync marked clean."""
 
     def __init__(self, data: bytes = b"") -> None:
         self.live = bytearray(data)

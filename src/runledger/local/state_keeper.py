@@ -36,8 +36,7 @@ class StateKeeper:
 
     def write(self, *, closing: bool = False) -> bool:
         """Bring the state file up to date; False, with a warning, where it cannot be written. On ``closing``,
-        activity of
-        a later second than the file tells of is written even if the last write is not a second old."""
+        activity of a later second than the file tells of is written even if the last write is not a second old."""
         sequencer = self._sequencer
         if sequencer.failed is not None or sequencer.forked or not self._writing.acquire(blocking=False):
             return False

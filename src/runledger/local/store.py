@@ -194,8 +194,7 @@ class LocalStore:
 
     def _rides(self, request: Request) -> tuple[bool, bool]:
         """Whether the answer need not wait for a sync, and whether one is to follow soon: the commits of a
-        riding handle
-        wait for the next intent."""
+        riding handle wait for the next intent."""
         if type(request) is Claim:
             return request.idempotent, request.idempotent
         if type(request) is Settle:
@@ -236,8 +235,7 @@ class LocalStore:
 
     def _call_leader(self, ticket: Ticket) -> None:
         """Have a batch of waiting tasks led: on their own thread while syncs are short, else on the worker's,
-        which also
-        sees to it that a loop which ended meanwhile leaves nobody waiting."""
+        which also sees to it that a loop which ended meanwhile leaves nobody waiting."""
         if ticket.soon is not None and self.sequencer.is_quick():
             try:
                 ticket.soon(self._group.lead_called)
