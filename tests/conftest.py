@@ -15,6 +15,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--histories", type=int, default=20_000, help="how many histories the crash model goes through"
     )
+    group.addoption("--as-found", action="store_true", help="a history that fails is not made shorter")
     group.addoption("--minutes", type=float, default=10.0, help="how long the mixed soak goes on")
 
 

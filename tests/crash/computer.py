@@ -79,8 +79,8 @@ class Process:
 
 @dataclass
 class Fuse:
-    """Cuts at the call number ``left`` from now on (1: the next), of a ``kind`` if told. ``done``: that call
-    still takes place; of a write a kill leaves the pages before ``torn``."""
+    """Cuts at the call number ``left`` from now on (1: the next), of a ``kind`` and on a ``path`` if
+    told. ``done``: that call still takes place; of a write a kill leaves the pages before ``torn``."""
 
     left: int
     kill: bool = False
@@ -88,6 +88,7 @@ class Fuse:
     torn: int | None = None
     process: Process | None = None
     kind: str = ""
+    path: str = ""
 
 
 @dataclass
@@ -210,11 +211,13 @@ class Computer:
         self.reach(process)
         self.calls += 1
         self.log.append(f"{kind} {path.removeprefix(self.root)}" + (f" {at}+{size}" if size > 1 else ""))
-        return self._cut(process, kind, at, size) or self._fault(kind, path, growth, size)
+        return self._cut(process, kind, path, at, size) or self._fault(kind, path, growth, size)
 
-    def _cut(self, process: Process, kind: str, at: int, size: int) -> Stop | None:
+    def _cut(self, process: Process, kind: str, path: str, at: int, size: int) -> Stop | None:
         fuse = self.fuse
         if fuse is None or fuse.process not in {None, process} or fuse.kind not in {"", kind}:
+            return None
+        if fuse.path not in path:
             return None
         fuse.left -= 1
         if fuse.left > 0:

@@ -89,9 +89,9 @@ class Site:
         self.computer.end(self.handles.pop(who).process)
         self.check()
 
-    def kill_at(self, who: str, kind: str) -> None:
-        """SIGKILL at the next call of that kind, which still takes place."""
-        self.computer.fuse = Fuse(1, kill=True, process=self.handles[who].process, kind=kind)
+    def kill_at(self, who: str, kind: str, path: str) -> None:
+        """SIGKILL at the next call of that kind on a path with that in it; it still takes place."""
+        self.computer.fuse = Fuse(1, kill=True, process=self.handles[who].process, kind=kind, path=path)
 
     def pass_time(self, seconds: float) -> None:
         """Time passes, and what waits for it is done."""

@@ -47,7 +47,7 @@ def test_a_segment_whose_maker_died_before_it_synced_the_name(trial: Trial) -> N
     trial.open("a", segment_bytes=900)
     trial.open("b", segment_bytes=900)
     trial.step("b", "k")
-    trial.kill_at("a", "rename")
+    trial.kill_at("a", "rename", "jsonl")
     for number in range(9):
         if "a" in trial.handles:
             trial.step("a", f"{number}")
@@ -71,7 +71,7 @@ def test_a_seal_that_its_writer_did_not_live_to_sync(trial: Trial) -> None:
     """Who finds a segment sealed and no successor makes the sealed one durable before it begins the next."""
     trial.open("a", segment_bytes=900)
     trial.open("b", segment_bytes=900)
-    trial.kill_at("a", "truncate")
+    trial.kill_at("a", "truncate", "jsonl")
     for number in range(9):
         if "a" in trial.handles:
             trial.step("a", f"{number}", idempotent=True)

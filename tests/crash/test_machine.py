@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, note, settings
+from hypothesis import HealthCheck, Phase, note, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -205,7 +205,7 @@ class FaultyMachine(Machine):
         self.trial.evict()
 
 
-def histories(machine: type[Machine], number: int, seed: int) -> None:
+def histories(machine: type[Machine], number: int, seed: int, *, as_found: bool) -> None:
     """So many histories, always the same ones by one seed."""
     run_state_machine_as_test(
         seeded(seed)(type(machine.__name__, (machine,), {})),
@@ -214,6 +214,7 @@ def histories(machine: type[Machine], number: int, seed: int) -> None:
             stateful_step_count=30,
             deadline=None,
             database=None,
+            phases=[Phase.generate] if as_found else [Phase.generate, Phase.shrink],
             report_multiple_bugs=False,
             print_blob=False,
             suppress_health_check=list(HealthCheck),
@@ -222,26 +223,27 @@ def histories(machine: type[Machine], number: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("machine", [Machine, FaultyMachine])
-def test_some_histories(machine: type[Machine], seed: int) -> None:
+def test_some_histories(machine: type[Machine], pytestconfig: pytest.Config) -> None:
     """After every crash, what was acknowledged is there, and nothing that was never asked for; a few histories."""
-    histories(machine, 25, seed)
+    histories(machine, 25, pytestconfig.option.seed, as_found=pytestconfig.option.as_found)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
-def test_many_histories(seed: int, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_histories(pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]) -> None:
     """The same for `--histories`, in batches of their own seeds; what was gone through is counted."""
-    total = pytestconfig.option.histories
+    told = pytestconfig.option
     counted.clear()
-    for batch, begin in enumerate(range(0, total, BATCH)):
-        machine = (Machine, FaultyMachine)[(seed + batch) % 2]
+    for batch, begin in enumerate(range(0, told.histories, BATCH)):
+        seed = told.seed + batch
+        machine = (Machine, FaultyMachine)[seed % 2]
         try:
-            histories(machine, min(BATCH, total - begin), seed + batch)
+            histories(machine, min(BATCH, told.histories - begin), seed, as_found=told.as_found)
         except BaseException as error:
-            error.add_note(f"to replay: --seed {seed + batch} --histories {BATCH} -k many_histories")
+            error.add_note(f"to replay: -m soak -k many_histories --seed {seed} --histories {BATCH}")
             raise
     with capsys.disabled():
         print(
             f"\nhistories: {counted['histories']}, with {counted['cuts']} power cuts and {counted['kills']} kills"
         )
-    assert counted["histories"] >= total
+    assert counted["histories"] >= told.histories
