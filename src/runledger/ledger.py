@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from runledger import record
 from runledger.attempt import Rules
 from runledger.block import StepBlock
-from runledger.decorate import decorate
 from runledger.doubt import Happened, NotHappened, OwnerReport, mark_report, report_of
 from runledger.drift import Reached
 from runledger.errors import UsageError
@@ -111,6 +110,8 @@ class StepUse(StepBlock):
         )
 
     def __call__(self, function: F) -> F:
+        from runledger.decorate import decorate
+
         decorated: F = decorate(
             function, self._store, self._ledger_id, self._key, self._inputs, self.claim, self._rules
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, NoReturn
@@ -23,11 +24,28 @@ GROUPS = {"sprint": "begin or complete a sprint", "bench": "measure this machine
 """What the first of two words is about."""
 
 
+class Formatter(argparse.HelpFormatter):
+    """Knows the width of the terminal beforehand: to find it out, argparse loads ``shutil`` for each command."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    told = os.environ.get("COLUMNS", "")
+    if told.isascii() and told.isdigit() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:
+        return 80
+
+
 class Parser(argparse.ArgumentParser):
     """An ``ArgumentParser`` whose errors are ours: 64, never 2, which agent runtimes read as "block"."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(allow_abbrev=False, **options)
+        super().__init__(allow_abbrev=False, formatter_class=Formatter, **options)
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError."""
