@@ -17,6 +17,9 @@ __all__ = ["Drift", "Reached"]
 MOST = 1000
 """Steps listed of each kind; there may be more."""
 
+REMEMBERED = 250_000
+"""Entries of one handle, at some 60 bytes each. Beyond that it is no longer said which steps were not reached."""
+
 
 class Drift(msgspec.Struct, frozen=True):
     """The committed steps (name and key) that this process has not entered so far, and those whose function has another
@@ -35,7 +38,8 @@ class Reached:
 
     def enter(self, scope: str, name: str, key: str | None, code: str | None) -> None:
         """A step was entered."""
-        self._entered.add(hash((scope, name, key)))
+        if len(self._entered) <= REMEMBERED:
+            self._entered.add(hash((scope, name, key)))
         if code is not None:
             self._code[name] = code
 
@@ -43,9 +47,10 @@ class Reached:
         """The drift of this process against the committed steps of its run."""
         not_reached: list[tuple[str, str | None]] = []
         changed: list[tuple[str, str | None]] = []
+        told = len(self._entered) <= REMEMBERED
         for step in settled:
             if hash((step.scope, step.name, step.key)) not in self._entered:
-                if len(not_reached) < MOST:
+                if told and len(not_reached) < MOST:
                     not_reached.append((step.name, step.key))
             elif (
                 step.code is not None
