@@ -146,3 +146,49 @@ def test_records_that_the_cache_lost_after_they_were_read(trial: Trial, left: st
     trial.compact("c")
     trial.compact("b")
     trial.step("b", "k3")
+
+
+def test_a_commit_that_another_process_has_not_synced_yet(trial: Trial) -> None:
+    """Who is told that a step is committed can rely on it, even if its writer never gets to its sync."""
+    trial.open("a")
+    trial.open("b")
+
+    def meanwhile() -> None:
+        trial.step("b", "k")
+        trial.computer.fuse = Fuse(1, done=False)
+
+    trial.step("a", "k", inside=lambda: trial.before_sync(meanwhile))
+    assert trial.cuts == 1
+
+
+def test_a_record_says_nothing_of_a_sync_that_is_under_way() -> None:
+    """Of two records under two syncs of one handle a power cut may keep the later one alone: that is no damage."""
+    for left in range(40):
+        with on_a_computer() as trial:
+
+            def meanwhile(trial: Trial = trial, left: int = left) -> None:
+                trial.left = left
+                trial.computer.fuse = Fuse(1, kind="sync", done=False)
+                trial.step("a", "k2")
+
+            trial.open("a")
+            trial.step("a", "k")
+            trial.step("a", "long" * 100, idempotent=True)
+            trial.before_sync(meanwhile)
+            trial.pass_time(1.0)
+            assert trial.cuts == 1
+
+
+def test_a_state_file_that_is_due_while_records_ride(trial: Trial) -> None:
+    """It tells of nothing that a power cut could still take away."""
+    trial.open("a")
+    trial.step("a", "k")
+    trial.pass_time(1.5)
+    trial.step("a", "k2", idempotent=True)
+
+
+def test_a_riding_commit_that_answers_a_repeat(trial: Trial) -> None:
+    """Whoever is told that the step is committed can rely on it: the commit is synced first."""
+    trial.open("a", riding=True)
+    trial.step("a", "k")
+    trial.step("a", "k")
