@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from threading import get_ident
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -35,7 +37,7 @@ class StepBlock:
         self._skips = skips
         self._make_claim = make_claim
         self._rules = rules
-        self._attempts: list[Attempt] = []
+        self._attempts: list[tuple[Any, Attempt]] = []
 
     def _enter(self, frame: FrameType) -> Step:
         skip = self._skips.take(frame)
@@ -43,7 +45,7 @@ class StepBlock:
         settled = enter(attempt)
         if settled is not None:
             raise self._refusal(settled, skip)
-        self._attempts.append(attempt)
+        self._attempts.append((_whoever(), attempt))
         assert attempt.step is not None
         return attempt.step
 
@@ -57,13 +59,22 @@ class StepBlock:
             skip.caught = refusal
         return refusal
 
+    def _last(self) -> Attempt:
+        """The attempt that ends now: one object may be in the blocks of several threads and tasks at once. A block that
+        is left by another than entered it, as a stack may be, ends the last one."""
+        here = _whoever()
+        open_ones = list(self._attempts)
+        last = next((one for one in reversed(open_ones) if one[0] == here), open_ones[-1])
+        self._attempts.remove(last)
+        return last[1]
+
     def __enter__(self) -> Step:
         return self._enter(calling_frame(1))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        attempt = self._attempts.pop()
+        attempt = self._last()
         assert attempt.step is not None
         leave(attempt, error, attempt.step.result)
 
@@ -78,7 +89,7 @@ class StepBlock:
         settled = await enter_async(attempt)
         if settled is not None:
             raise self._refusal(settled, skip)
-        self._attempts.append(attempt)
+        self._attempts.append((_whoever(), attempt))
         assert attempt.step is not None
         return attempt.step
 
@@ -87,6 +98,19 @@ class StepBlock:
     ) -> None:
         from runledger.waiting import leave_async
 
-        attempt = self._attempts.pop()
+        attempt = self._last()
         assert attempt.step is not None
         await leave_async(attempt, error, attempt.step.result)
+
+
+def _whoever() -> Any:
+    """The task that is running, else the thread."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is not None:
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:  # no loop here
+            task = None
+        if task is not None:
+            return task
+    return get_ident()
