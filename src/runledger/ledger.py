@@ -243,17 +243,18 @@ class Ledger:
         """
         if not isinstance(outcome, (Happened, NotHappened)):
             raise UsageError("resolve takes Happened(result) or NOT_HAPPENED")
-        if name is None and lsn is None:
-            raise UsageError("resolve needs a name and key, or an LSN")
+        if lsn is None and (name is None or key is None):
+            raise UsageError(
+                "resolve needs a name and key, or an LSN: a step without a key is known by its LSN"
+            )
         happened = isinstance(outcome, Happened)
         it_happened, refusal = outcome_of(outcome.result if isinstance(outcome, Happened) else None)
         if refusal is not None:
             raise refusal
-        by_lsn = name is None or (key is None and lsn is not None)
         return self.store.resolve(
             Resolution(
-                name=None if by_lsn else name,
-                key=key,
+                name=name,
+                key=None if name is None else key,
                 lsn=lsn,
                 happened=happened,
                 reason=reason,

@@ -133,11 +133,13 @@ def resolve(tx: Transaction, x: Resolution) -> Decision:
 def _to_resolve(tx: Transaction, x: Resolution) -> OpenStep | None:
     """The doubtful step that is meant, None for lost records that are meant by their LSN."""
     view = tx.view
-    shown = f"LSN {x.lsn}" if x.name is None else f"{escape(x.name)} {escape(x.key or '')}"
-    if x.name is None:
+    shown = f"LSN {x.lsn}" if x.name is None or x.key is None else f"{escape(x.name)} {escape(x.key)}"
+    if x.name is None or x.key is None:
         step = view.open.get(x.lsn or 0)
         if step is None and any(d.first <= (x.lsn or 0) <= d.last for d in view.damage):
             return None
+        if step is not None and x.name is not None and x.name != step.name:
+            raise ResolveRefused(f"{shown} is a step {escape(step.name)}, not {escape(x.name)}")
     else:
         run = view.run.id if view.run is not None else ""
         here = (identity_of(scope, run, x.name, x.key) for scope in ("run", "ledger"))
