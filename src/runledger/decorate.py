@@ -28,13 +28,20 @@ def decorate(
     """The function as a step.
 
     Raises:
-        UsageError: it is a generator: its body would run outside of the step, as it is iterated.
+        UsageError: it is a generator: its body would run outside of the step, as it is iterated. Or it does not tell
+            its parameters, as some built-in ones do not.
     """
     if not callable(function):
         raise UsageError("a step decorates a function")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise UsageError("a generator cannot be a step: its body runs later, while it is iterated")
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise UsageError(
+            "a step decorates a function, and this one does not tell its parameters",
+            hint="Write a function around it.",
+        ) from None
     rule = KeyRule(key, signature)
     code = code_fingerprint(function)
 
