@@ -134,7 +134,7 @@ class Attempt:
         refusal: LedgerError | None = None
         outcome: ItHappened | Aborted | Uncertain
         if error is None:
-            outcome, refusal = outcome_of(result, shown(step.name, step.key))
+            outcome, refusal = outcome_of(result, shown(step.name, step.key), self.store.result_bytes)
         elif (isinstance(error, StepAborted) and error.__dict__.get("lsn") == step.lsn) or isinstance(
             error, self.rules.aborts_on
         ):

@@ -15,14 +15,20 @@ from runledger.view import Settled
 __all__ = ["failure_of", "outcome_of", "reason_of", "result_of"]
 
 
-def outcome_of(result: Any, what: str = "the step") -> tuple[Happened, ResultNotStored | None]:
-    """The commit of a result; one that cannot be stored is committed without it, and its caller is told."""
+def outcome_of(
+    result: Any, what: str = "the step", limit: int | None = None
+) -> tuple[Happened, ResultNotStored | None]:
+    """The commit of a result; one that cannot be stored, or has more than ``limit`` bytes when encoded, is committed
+    without it, and its caller is told."""
     if result is None:
         return Happened(), None
     try:
         stored = values.encode(result)
     except values.Unstorable as error:
         reason = str(error)
+        return Happened(unstored=reason), not_stored(what, reason)
+    if limit is not None and len(stored.json) > limit:
+        reason = f"it has {len(stored.json)} bytes when encoded, more than the limit of {limit}"
         return Happened(unstored=reason), not_stored(what, reason)
     return Happened(result=Payload(stored.json, stored.typed)), None
 

@@ -198,6 +198,10 @@ class Known(NamedTuple):
 class Store(Protocol):
     """What a ledger is kept in. What a request returns is durable first, unless the request rides."""
 
+    @property
+    def result_bytes(self) -> int:
+        """A result of more bytes when encoded is not kept."""
+
     def claim(self, claim: Claim) -> Verdict:
         """Decide on a step and put its intent on record.
 

@@ -30,12 +30,14 @@ def keep(files: Files, request: Request, limit: int) -> Request:
         DiskRefused: the file cannot be written; nothing was recorded.
     """
     payload = _carried(request)
-    if payload is None or len(payload.json) <= results.INLINE_BYTES:
+    if payload is None:
         return request
     if len(payload.json) > limit:
         return _without(
             request, f"it has {len(payload.json)} bytes when encoded, more than the limit of {limit}"
         )
+    if len(payload.json) <= results.INLINE_BYTES:
+        return request
     files.make()
     assert files.ledger is not None
     kept = Payload(b"", payload.typed, results.save(files.ledger, payload.json), len(payload.json))

@@ -71,6 +71,10 @@ class LocalStore:
 
     # --- the port -----------------------------------------------------------------------------------------------
 
+    @property
+    def result_bytes(self) -> int:
+        return self.options.result_bytes
+
     def claim(self, claim: Claim) -> Verdict:
         hit = self._committed_already(claim)
         return hit if hit is not None else cast("Verdict", self._perform(claim))
