@@ -57,6 +57,8 @@ class Step:
     def mark(self, label: str, **data: Any) -> None:
         """Leave a durable breadcrumb, such as an id that the outside gave out: for a probe, and for a person later.
 
+        They are told of the last 50 of an attempt; the journal has them all.
+
         Raises:
             UsageError: ``data`` cannot be encoded as JSON, or has more than a MiB then.
         """
