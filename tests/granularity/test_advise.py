@@ -221,6 +221,14 @@ def test_a_slow_step_is_no_stall(deathless: Path) -> None:
     assert len(course(look(deathless))["stalls"]) == 1
 
 
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_it_fits_the_terminal(lived: Path, width: int) -> None:
+    """No line of either report is wider, its plot and legend included, but for a heading."""
+    for told_of in (told(judged(look(lived), COST)), told_course(look(lived))):
+        headings = {section.title for section in told_of.sections}
+        assert [line for line in as_text(told_of, width) if len(line) > width and line not in headings] == []
+
+
 def test_the_same_in_markdown(lived: Path) -> None:
     """Every name and count of the JSON is in the Markdown's tables."""
     ended = command(lived, "advise", "--markdown")

@@ -15,6 +15,8 @@ from runledger.pictures.document import Cell, Document, Section, Table, as_markd
 from runledger.pictures.page import as_html
 from runledger.pictures.terminal import Series, bar, plot
 from runledger.pictures.words import amount, percent, seconds, span
+from runledger.sweep.report import report
+from tests.granularity.sweeps import made_up
 from tests.support.children import command
 
 
@@ -45,6 +47,7 @@ def test_other_numbers_in_words() -> None:
         "2.5 tokens",
         "1.0 min",
     )
+    assert (amount(10_196_689.0, "tokens"), amount(0.0, "tokens")) == ("10 million tokens", "0 tokens")
     assert (span(1.0, 2.0), span(1.0, 1.01), span(5.0, math.inf)) == (
         "1.0 s to 2.0 s",
         "1.0 s",
@@ -74,6 +77,39 @@ def test_a_span_is_at_least_one_cell() -> None:
     assert bar([(0.0, 0.0, "a"), (0.5, 0.75, "b"), (1.0, 1.0, "c")], 8) == "a   bb c"
 
 
+WIDE = Table(
+    "a caption",
+    ("name", "what", "count", "another count"),
+    [
+        cells("a", "so many words that they want lines of their own", "1", "less than 0.01 %"),
+        cells("b", "", "2", ""),
+    ],
+)
+
+
+def test_a_table_fits_its_terminal() -> None:
+    """Text is broken into lines, then columns come in blocks that begin with the rows' names; numbers at the right."""
+
+    def told(width: int) -> list[str]:
+        return list(as_text(Document("", (), (Section("s", "", (), WIDE),), {}), width))[3:]
+
+    assert told(100)[1] == "a     so many words that they want lines of their own      1  less than 0.01 %"
+    narrow, narrowest = told(62), told(30)
+    assert [line.split("  ")[0] for line in narrow] == ["name", "a", "", "b"]
+    assert max(map(len, narrow)) <= 62
+    assert max(map(len, narrowest)) <= 30
+    assert [line[:4].strip() for line in narrowest if line[:4].strip()] == ["name", "a", "b"] * 2
+    assert "less than 0.01 %" in narrowest[-2]
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_reports_fit_the_terminal(width: int) -> None:
+    """No line of a sweep's report is wider, its plot and legends included; headings are what they are."""
+    told = report(made_up(1.0))
+    headings = {told.title, *(section.title for section in told.sections)}
+    assert [line for line in as_text(told, width) if len(line) > width and line not in headings] == []
+
+
 TABLE = Table(
     "a caption", ("name", "count"), [cells(Cell("x|y", "x|y"), Cell("3", 3)), cells(Cell("<b>"), "")]
 )
@@ -94,6 +130,14 @@ def test_one_document_in_three_forms() -> None:
     assert "<code>so</code> &amp; more" in page
     assert "</script>" not in page.split('id="data">')[1].split("</script>\n")[0]
     assert "&lt;b&gt;" in page
+
+
+def test_a_table_without_rows_is_left_out() -> None:
+    """In no form is there a head with nothing below it."""
+    bare = Document("t", (), (Section("s", "part", (), TABLE._replace(rows=[])),), {})
+    for text in ("\n".join(as_text(bare)), as_markdown(bare), as_html(bare)):
+        assert "part" in text
+        assert "count" not in text
 
 
 BAR = """

@@ -10,6 +10,7 @@ from runledger.advice.judge import Advice, Judged, Range
 from runledger.advice.words import lede, ranged, said, uncertain
 from runledger.clock import stamp
 from runledger.doubt import shown
+from runledger.pictures.columns import packed
 from runledger.pictures.document import Cell, Document, Section, Table, cells
 from runledger.pictures.terminal import bar
 from runledger.pictures.words import amount, percent, seconds, span
@@ -174,8 +175,8 @@ def _bars(advice: Advice, width: int) -> list[str]:
     low, high = math.log(min(shortest)), math.log(max(longest))
     scale = (high - low) or 1.0
     names = [escape(step.group.name) for step in steps]
-    name = min(28, max(map(len, names)))
-    columns = max(20, min(width, 110) - name - 24)
+    name = min(28, width // 4, max(map(len, names)))
+    columns = max(16, min(width, 110) - name - 13)
     lines = []
     for step, shown_as, first, last in zip(steps, names, shortest, longest, strict=True):
         middle = math.log(max(1e-6, step.group.seconds.median))
@@ -186,8 +187,10 @@ def _bars(advice: Advice, width: int) -> list[str]:
             spans = [*spans, *([(best, best, "┊")] if 0 <= best <= 1 else [])]
         lines.append(f"{shown_as[:name]:<{name}} {bar(spans, columns)} {step.verdict}".rstrip())
     lines.append(f"{'':<{name}} {seconds(math.exp(low))}{seconds(math.exp(high)):>{columns - 8}}")
-    lines.append(f"{'':<{name}} ● usual, ─ from the shortest stretch to the longest, ┊ the best interval")
-    return lines
+    legend = ["● usual", "─ shortest to longest"]
+    if any("┊" in line for line in lines):
+        legend.append("┊ the best interval")
+    return lines + packed(legend, width, name + 1)
 
 
 def _truncated(advice: Advice) -> tuple[str, ...]:

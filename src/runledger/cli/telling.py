@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +51,7 @@ def tell(args: Any, said: Document) -> None:
     else:
         from runledger.pictures.document import as_text
 
-        width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+        width = shutil.get_terminal_size((100, 24)).columns
         for line in as_text(said, max(40, min(width, 120))):
             result(line)
 

@@ -7,12 +7,13 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from runledger.pictures.columns import lines_of
 from runledger.text import escape
 
 __all__ = ["Cell", "Document", "Section", "Table", "as_markdown", "as_text", "cells"]
 
 
-_NUMBER = re.compile(r"-?[\d,.]+( |$)|\d{4}-\d\d-\d\dT|at most|more than|$|(yes|NO)$")
+_NUMBER = re.compile(r"-?[\d,.]+( |$)|\d{4}-\d\d-\d\dT|(at most|more than|less than) |$|(yes|NO)$")
 
 
 class Cell(NamedTuple):
@@ -33,6 +34,13 @@ class Table(NamedTuple):
     caption: str
     head: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
+
+    @property
+    def rights(self) -> list[bool]:
+        """Which columns are numbers, and so stand at the right; the first names its row."""
+        columns = list(zip(*self.rows, strict=True))[1:]
+        found = [all(c.is_number for c in column) and any(c.text for c in column) for column in columns]
+        return [False, *found]
 
 
 class Section(NamedTuple):
@@ -73,7 +81,7 @@ def as_markdown(document: Document) -> str:
     for section in document.sections:
         parts.append(f"## {_plain(section.title)}")
         parts.extend(_plain(text) for text in section.prose)
-        if section.table is not None:
+        if section.table is not None and section.table.rows:
             parts.append(_markdown_table(section.table))
     return "\n\n".join(parts) + "\n"
 
@@ -81,7 +89,7 @@ def as_markdown(document: Document) -> str:
 def _markdown_table(table: Table) -> str:
     rows = [[_in_table(cell.text) for cell in row] for row in table.rows]
     head = [_in_table(title) for title in table.head]
-    rule = ["---:" if right else "---" for right in _rights(table)]
+    rule = ["---:" if right else "---" for right in table.rights]
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
 
 
@@ -110,25 +118,13 @@ def as_text(document: Document, width: int = 100) -> Iterator[str]:
         if section.plot is not None:
             yield from section.plot(width)
         if section.table is not None and section.table.rows:
-            yield from _text_table(section.table)
+            yield from _text_table(section.table, width)
 
 
 def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(escape(text), width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def _text_table(table: Table) -> Iterator[str]:
+def _text_table(table: Table, width: int) -> Iterator[str]:
     rows = [table.head, *([escape(cell.text) for cell in row] for row in table.rows)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(table.head))]
-    rights = _rights(table)
-    for row in rows:
-        columns = zip(row, widths, rights, strict=True)
-        yield "  ".join(
-            text.rjust(width) if right else text.ljust(width) for text, width, right in columns
-        ).rstrip()
-
-
-def _rights(table: Table) -> list[bool]:
-    """Which columns are numbers; the first names its row."""
-    columns = zip(*table.rows, strict=True)
-    return [bool(place) and all(cell.is_number for cell in column) for place, column in enumerate(columns)]
+    return lines_of(rows, table.rights, width)

@@ -62,11 +62,13 @@ def _section(section: Section) -> Iterator[str]:
     yield f'<h2 id="{section.id}-title">{_text(section.title)}</h2>'
     yield from (f"<p>{_prose(text)}</p>" for text in section.prose)
     if section.chart is not None:
-        yield f'<figure aria-label="{_text(section.label)}">'
+        # A picture has a stop of the tabulator for each of its parts, which can be hundreds.
+        yield f'<a class="skip" href="#{section.id}-said">Skip the picture\'s parts</a>'
+        yield f'<figure aria-labelledby="{section.id}-said">'
         for name, narrow in (("wide", False), ("narrow", True)):
             drawn = section.chart(narrow)
             yield f'<div class="{name}">{_prefixed(drawn, f"{section.id}-{name}-")}</div>'
-        yield f"<figcaption>{_text(section.label)}</figcaption></figure>"
+        yield f'<figcaption id="{section.id}-said" tabindex="-1">{_text(section.label)}</figcaption></figure>'
     if section.table is not None and section.table.rows:
         yield from _table(section.table, beside=section.chart is not None)
     yield "</section>"
@@ -78,29 +80,31 @@ def _table(table: Table, *, beside: bool) -> Iterator[str]:
         yield "<details><summary>The numbers behind the picture</summary>"
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(table.caption)}"><table>'
     yield f"<caption>{_text(table.caption)}</caption>"
+    rights = table.rights
     yield "<thead><tr>" + "".join(
-        f'<th scope="col"{_look(cell)}>{_text(name)}</th>'
-        for name, cell in zip(table.head, table.rows[0], strict=True)
+        f'<th scope="col"{_look(Cell(name), right=right)}>{_text(name)}</th>'
+        for name, right in zip(table.head, rights, strict=True)
     )
     yield "</tr></thead><tbody>"
-    for first, *rest in table.rows:
-        row = "".join(f"<td{_value(cell)}>{_text(cell.text)}</td>" for cell in rest)
-        yield f'<tr><th scope="row"{_value(first)}>{_text(first.text)}</th>{row}</tr>'
+    for row in table.rows:
+        (first, _), *rest = zip(row, rights, strict=True)
+        others = "".join(f"<td{_value(cell, right=right)}>{_text(cell.text)}</td>" for cell, right in rest)
+        yield f'<tr><th scope="row"{_value(first, right=False)}>{_text(first.text)}</th>{others}</tr>'
     yield "</tbody></table></div>"
     if beside:
         yield "</details>"
 
 
-def _value(cell: Cell) -> str:
-    look = _look(cell)
+def _value(cell: Cell, *, right: bool) -> str:
+    look = _look(cell, right=right)
     if cell.value is None:
         return look
     said = cell.value if isinstance(cell.value, str) else repr(cell.value)
     return f'{look} data-value="{_text(said)}"'
 
 
-def _look(cell: Cell) -> str:
-    if cell.is_number:
+def _look(cell: Cell, *, right: bool) -> str:
+    if right:
         return ""
     return ' class="words long"' if len(cell.text) > LONG else ' class="words"'
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from runledger.pictures.columns import packed
+
 __all__ = ["Series", "bar", "plot"]
 
 
@@ -51,8 +53,7 @@ def plot(
     lines.append(" " * margin + " └" + "─" * columns)
     left, right = x_text(min(xs)), x_text(max(xs))
     lines.append(f"{'':{margin + 2}}{left}{right:>{max(1, columns - len(left))}}")
-    lines.append(f"{'':{margin + 2}}" + "   ".join(f"{one.sign} {one.name}" for one in series))
-    return lines
+    return lines + packed([f"{one.sign} {one.name}" for one in series], width, margin + 2)
 
 
 def _bars(one: Series) -> Iterator[tuple[float, float, float]]:

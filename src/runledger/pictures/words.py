@@ -40,11 +40,15 @@ def amount(value: float, unit: str) -> str:
     """So much of a unit; a duration where the unit is seconds."""
     if unit == "seconds":
         return seconds(value)
+    if abs(value) >= 1e6:
+        return f"{_digits(float(f'{value / 1e6:.3g}'))} million {unit}"
     return f"{value:,.0f} {unit}" if abs(value) >= 100 else f"{_digits(value)} {unit}"
 
 
 def _digits(value: float) -> str:
     size = abs(value)
-    if size and size < 0.01:
+    if not size:
+        return "0"
+    if size < 0.01:
         return f"{value:.1g}"
     return f"{value:.2f}" if size < 1 else f"{value:.1f}" if size < 10 else f"{value:,.0f}"

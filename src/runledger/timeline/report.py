@@ -9,6 +9,7 @@ from typing import Any
 from runledger.clock import stamp
 from runledger.doubt import shown
 from runledger.past.model import Attempt, Event, Past
+from runledger.pictures.columns import packed
 from runledger.pictures.document import Cell, Document, Section, Table, cells
 from runledger.pictures.terminal import bar
 from runledger.pictures.words import seconds
@@ -187,7 +188,7 @@ def _bars(past: Past, lanes: list[Lane], width: int) -> list[str]:
     start, end = past.span
     scale = (end - start) or 1.0
     names = ["  " * lane.depth + escape(lane.name) for lane in lanes[:40]]
-    wide = min(28, max(map(len, names)))
+    wide = min(28, width // 3, max(map(len, names)))
     columns = max(20, min(width, 120) - wide - 2)
     lines = []
     for lane, name in zip(lanes, names, strict=False):
@@ -199,8 +200,8 @@ def _bars(past: Past, lanes: list[Lane], width: int) -> list[str]:
     if len(lanes) > len(names):
         lines.append(f"and {len(lanes) - len(names)} more")
     lines.append(f"{'':<{wide}} {'0 s'}{seconds(scale):>{columns - 3}}")
-    lines.append(f"{'':<{wide}} " + "   ".join(f"{SIGNS[status]} {words}" for status, words in SAID.items()))
-    return lines
+    signs = [f"{SIGNS[status]} {words}" for status, words in SAID.items()]
+    return lines + packed(signs, width, wide + 1)
 
 
 def _cut(items: list[Any]) -> tuple[str, ...]:
