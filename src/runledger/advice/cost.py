@@ -33,10 +33,13 @@ def record_cost(past: Past, root: str, *, measure: bool = True) -> RecordCost:
     """From the gaps between a commit and the same owner's next intent; what is missing is measured in ``root``."""
     durable = None if past.riding else _quickest(past.gaps)
     riding = _quickest(past.light_gaps)
+    found = _measured(root) if measure and (durable is None or riding is None) else None
     if durable is not None:
         how = f"from the journal: the quickest tenth of {len(past.gaps)} gaps between a commit and the next intent"
-        return RecordCost(durable, riding if riding is not None else durable, how)
-    found = _measured(root) if measure else None
+        if riding is None and found is not None:
+            # A disk that is busy now is no reason for what rides to cost more than what is synced.
+            return RecordCost(durable, min(durable, found[1]), f"{how}; what rides was measured now")
+        return RecordCost(durable, riding, how)
     if found is None:
         why = "nothing can be written here" if measure else "nothing was to be measured"
         return RecordCost(None, riding, f"not known: the journal has too few gaps, and {why}")

@@ -86,7 +86,7 @@ def advise(
 def judged(past: Past, cost: RecordCost, unit: str = "seconds") -> Advice:
     """The advice that follows from a past."""
     column = None if unit == "seconds" else unit
-    if column is not None and not any(attempt.cost(column) for attempt in past.attempts):
+    if column is not None and not any(attempt.numbers(column) for attempt in past.attempts):
         known = sorted({key for a in past.attempts for mark in a.marks for key in _columns(mark.data)})
         raise UsageError(
             f"no mark of this run has a number under {unit!r}",
@@ -159,15 +159,30 @@ def _expected(group: Group, mean_time: float) -> Costs:
     )
 
 
+def _running(group: Group, deaths: Deaths, expected: Costs) -> float:
+    """The running time that has this group's work in it, were it to take what is ``expected``.
+
+    It is what was seen. But where deaths at a rate are expected to take more than all of that, it would have been
+    longer: nothing redoes more than a day in a day, of work that is done one after the other.
+    """
+    at_once = max(1.0, group.work / deaths.exposure)
+    return max(deaths.exposure, expected.total / at_once)
+
+
 def _per_day(group: Group, deaths: Deaths, price: float) -> Range | None:
     """What deaths in this step take in a day of running."""
     rate = deaths.rate
     if not deaths.exposure or not rate.shortest_mean_time:
         return None
-    factor = DAY * price / deaths.exposure
-    value = None if rate.mean_time is None else factor * _expected(group, rate.mean_time).redone
-    low = factor * _expected(group, rate.longest_mean_time).redone
-    return Range(value, low, factor * _expected(group, rate.shortest_mean_time).redone)
+
+    def at(mean_time: float) -> float:
+        expected = _expected(group, mean_time)
+        share = expected.redone / _running(group, deaths, expected)
+        # Beyond the range of a float all the time goes to it.
+        return DAY * price * (share if math.isfinite(share) else max(1.0, group.work / deaths.exposure))
+
+    value = None if rate.mean_time is None else at(rate.mean_time)
+    return Range(value, at(rate.longest_mean_time), at(rate.shortest_mean_time))
 
 
 def _savings(group: Group, cost: RecordCost, deaths: Deaths) -> Range | None:
@@ -183,7 +198,9 @@ def _savings(group: Group, cost: RecordCost, deaths: Deaths) -> Range | None:
             record_cost=cost.durable,
             mean_time_between_failures=mean_time,
         )
-        found.append(max(0.0, _expected(group, mean_time).total - best) / deaths.exposure)
+        expected = _expected(group, mean_time)
+        share = max(0.0, expected.total - best) / _running(group, deaths, expected)
+        found.append(share if math.isfinite(share) else max(1.0, group.work / deaths.exposure))
     value, low, high = found
     return Range(value, low, high)
 

@@ -117,6 +117,22 @@ def _too_fine(step: Judged) -> str:
     )
 
 
+def _uncounted(advice: Advice) -> Iterator[str]:
+    """Where marks do not say what was spent."""
+    unit = advice.unit
+    committed: dict[str, list[list[float]]] = {}
+    for attempt in advice.past.attempts:
+        if attempt.status == "committed":
+            committed.setdefault(attempt.name, []).append(attempt.numbers(unit))
+    for name, told in committed.items():
+        lacking, below = sum(not numbers for numbers in told), sum(sum(numbers) < 0 for numbers in told)
+        if lacking:
+            which = "no mark" if lacking == len(told) else f"no mark in {lacking:,} of {len(told):,}"
+            yield f"{name}: {which} has a number under {unit}: counted as none spent."
+        if below:
+            yield f"{name}: in {below:,} of {len(told):,} the {unit} add up to less than 0: counted as none spent."
+
+
 def uncertain(advice: Advice) -> Iterator[str]:
     """What is not known, and what is assumed."""
     deaths, past = advice.deaths, advice.past
@@ -148,6 +164,7 @@ def uncertain(advice: Advice) -> Iterator[str]:
     if deaths.count:
         yield "Deaths are taken to be random. If the run dies of the same fault at the same place, no interval helps."
     if advice.unit != "seconds":
+        yield from _uncounted(advice)
         yield (
             f"A step's {advice.unit} are taken to be spent evenly over its time. Records cost none of them: the "
             f"interval is the one that is best for time."

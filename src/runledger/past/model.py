@@ -53,10 +53,14 @@ class Attempt(msgspec.Struct):
         """From the intent to the outcome; 0 where that is not known."""
         return 0.0 if self.ended is None else max(0.0, self.ended - self.started)
 
-    def cost(self, column: str) -> float:
-        """The sum of a column in the data of its marks, 0 where there is none."""
+    def numbers(self, column: str) -> list[float]:
+        """What its marks say under a column, as far as it is numbers."""
         values = [mark.data.get(column) for mark in self.marks if isinstance(mark.data, dict)]
-        return float(sum(value for value in values if type(value) is int or type(value) is float))
+        return [float(value) for value in values if type(value) is int or type(value) is float]
+
+    def cost(self, column: str) -> float:
+        """The sum of a column in the data of its marks; 0 where there is none, or less than none."""
+        return max(0.0, sum(self.numbers(column)))
 
 
 class Event(msgspec.Struct, frozen=True):

@@ -56,6 +56,9 @@ class _Account:
 
     def life(self, seen: Seen, killed: float | None) -> None:
         """One child's life, ended by a kill or by itself."""
+        if killed is not None:
+            # A busy machine may let it work on for a moment after the kill was due: until its last sign of life.
+            killed = max(killed, seen.ready, seen.kept)
         if seen.ready:
             # What was written when a kill came is kept, though its writer could not say so any more.
             self.redone -= sum(self._lengths[self._done : seen.resumed])
@@ -68,7 +71,7 @@ class _Account:
             self.records += seen.records
             self.ended = seen.kept or self.ended
             if killed is not None:
-                self.redone += max(0.0, killed - max(seen.kept, seen.ready))
+                self.redone += killed - max(seen.kept, seen.ready)
         elif killed is not None and self.died:
             self.recovery += killed - self.died
         if killed is not None:
