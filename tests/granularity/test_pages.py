@@ -174,6 +174,11 @@ def test_the_course_shows_its_json(browser: Browser, pages: dict[str, Path]) -> 
     labels = browser.run(LABELS % "course")
     assert sum("cut off, done again" in label for label in labels) == data["counts"]["again"]
     assert any(label.startswith("300 attempts of tick: committed") for label in labels)
+    deaths = [event for event in data["events"] if event["kind"] == "death"]
+    assert [label for label in labels if label.startswith("death found at ")] == [
+        label for event in deaths for label in labels if label.endswith(f": {event['what']}")
+    ]
+    assert len(deaths) == data["deaths"] == 6
     stalls = browser.run(ROWS % "pulse")
     assert [(row[0], float(row[1]), int(row[2])) for row in stalls] == [
         (stall["start"], stall["seconds"], stall["signs"]) for stall in data["stalls"]
@@ -211,6 +216,28 @@ def test_it_is_read_by_keyboard_and_by_ear(browser: Browser, pages: dict[str, Pa
         "return [...document.querySelectorAll('svg [tabindex]')].map(e => e.getAttribute('aria-label'))"
     )
     assert set(reached) & set(labels)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_picture_is_named_once_and_can_be_passed_by(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    """Its caption is its name; a link before it, seen when it has the focus, leads behind all of its parts."""
+    browser.show(pages[name])
+    named = browser.run(
+        "return [...document.querySelectorAll('figure')].every("
+        "f => document.getElementById(f.getAttribute('aria-labelledby')) === f.querySelector('figcaption'))"
+    )
+    assert named
+    hidden = "return document.querySelector('.skip').getBoundingClientRect().right <= 0"
+    assert browser.run(hidden)
+    for _ in range(browser.run("return document.querySelectorAll('nav a').length") + 1):
+        browser.press_tab()
+    assert browser.run("return document.activeElement.className") == "skip"
+    assert not browser.run(hidden)
+    browser.run("document.querySelector('.skip').click()")
+    browser.press_tab()
+    assert browser.run("return document.activeElement.closest('svg') === null")
 
 
 def test_the_numbers_open_without_a_script(browser: Browser, pages: dict[str, Path]) -> None:

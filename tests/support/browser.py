@@ -105,7 +105,10 @@ class Browser:
         return [entry["message"] for entry in self._ask("/se/log", {"type": "browser"})]
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for, since they were last asked; ``data:`` asks nobody."""
+        """The addresses that were asked for, since they were last asked.
+
+        ``data:`` asks nobody; ``chrome:`` is the browser's own first page, which may still be at it.
+        """
         events = [
             json.loads(entry["message"])["message"] for entry in self._ask("/se/log", {"type": "performance"})
         ]
@@ -114,7 +117,7 @@ class Browser:
             for event in events
             if event["method"] == "Network.requestWillBeSent"
         ]
-        return [url for url in sent if not url.startswith("data:")]
+        return [url for url in sent if not url.startswith(("data:", "chrome"))]
 
     def __enter__(self) -> Self:
         return self

@@ -43,8 +43,10 @@ figure{{margin:1rem 0}}
 figcaption{{color:var(--faint);font-size:.9rem;max-width:46rem}}
 svg{{display:block;width:100%;height:auto;stroke-linejoin:round}}
 svg text{{font-family:system-ui,sans-serif}}
+.skip{{position:absolute;left:-99rem}}
+.skip:focus{{position:static}}
 .narrow{{display:none}}
-@media (max-width:40rem){{.wide{{display:none}}.narrow{{display:block}}}}
+@media (max-width:40rem){{.wide{{display:none}}.narrow{{display:block}}
 details{{margin:.6rem 0}}
 summary{{cursor:pointer;color:var(--one);padding:.3rem 0}}
 .scroll{{overflow-x:auto;border:1px solid var(--grid);border-radius:.4rem}}
@@ -56,6 +58,7 @@ th:first-child,.words{{text-align:left}}
 .long{{white-space:normal;min-width:11rem;max-width:24rem}}
 thead th{{background:var(--panel);font-weight:600;vertical-align:bottom}}
 tbody th{{font-weight:500}}
+@media (max-width:40rem){{table{{font-size:.8rem}}th,td{{padding:.3rem .45rem}}.long{{min-width:9rem}}}}
 :focus-visible{{outline:3px solid var(--one);outline-offset:2px}}
 @media print{{.narrow{{display:none}}details>*{{display:block}}}}
 """

@@ -47,7 +47,8 @@ def pulse_in_words(past: Past, halts: list[Stall]) -> str:
     stretches = "1 stretch" if len(halts) == 1 else f"{len(halts)} stretches"
     shaded = f" Shaded: {stretches} with signs of life and no progress." if halts else ""
     return (
-        f"Signs of progress ({len(past.done):,}) and heartbeats ({len(past.beats):,}) as they add up.{shaded}"
+        f"Signs of progress ({len(past.done):,}) and heartbeats ({len(past.beats):,}) as they add up"
+        f"{', each to its own height' if past.beats else ''}.{shaded}"
     )
 
 
@@ -70,7 +71,7 @@ def course(past: Past, lanes: list[Lane], *, narrow: bool) -> str:
             axes.plot(marks, [row + 0.36] * len(marks), "^", color=COLOURS["ink"], markersize=4)
             saves = [at - start for at in lane.saves]
             axes.plot(saves, [row] * len(saves), "|", color=COLOURS["paper"], markersize=8)
-        _happenings(axes, past, start)
+        told |= _happenings(axes, past, start)
         for status in dict.fromkeys(one.status for lane in kept for one in lane.bars):
             axes.barh([0], [0], left=0, color=COLOURS[COLOUR[status]], label=WORDS[status])
         if any(lane.marks for lane in kept):
@@ -89,21 +90,25 @@ def course(past: Past, lanes: list[Lane], *, narrow: bool) -> str:
         return svg(figure, told)
 
 
-def _happenings(axes: Axes, past: Past, start: float) -> None:
-    """Deaths, compactions and halts, across all lanes."""
+def _happenings(axes: Axes, past: Past, start: float) -> dict[str, str]:
+    """Deaths, compactions and halts, across all lanes; what each of them is, in words."""
+    told = {}
     for kind, colour, style, label in (
         ("death", "alarm", "-", "death found"),
         ("compacted", "faint", ":", "compaction"),
         ("halted", "four", "--", "halted"),
     ):
         for place, event in enumerate(event for event in past.events if event.kind == kind):
-            axes.axvline(
+            line = axes.axvline(
                 event.at - start,
                 color=COLOURS[colour],
                 linestyle=style,
                 linewidth=1.2,
                 label=label if not place else "_",
             )
+            line.set_gid(f"{kind}-{place}")
+            told[f"{kind}-{place}"] = f"{label} at {seconds(event.at - start)}: {event.what}"
+    return told
 
 
 def pulse(past: Past, halts: list[Stall], *, narrow: bool) -> str:
@@ -124,6 +129,8 @@ def pulse(past: Past, halts: list[Stall], *, narrow: bool) -> str:
                 "D",
                 color=COLOURS["four"],
                 label="_" if place else "sprint completed",
+                clip_on=False,
+                zorder=3,
             )
             dot.set_gid(f"sprint-{place}")
             told[f"sprint-{place}"] = f"{event.what} at {seconds(event.at - start)}"
@@ -136,7 +143,7 @@ def pulse(past: Past, halts: list[Stall], *, narrow: bool) -> str:
                 where="post",
                 color=COLOURS["three"],
                 linestyle="--",
-                label="heartbeats",
+                label="heartbeats, scaled to the same height",
             )
         for place, stall in enumerate(halts):
             shade = axes.axvspan(
