@@ -94,6 +94,8 @@ def test_it_opens_alone_and_fits(
         "return [...document.querySelectorAll('figure svg')].filter(s => s.getClientRects().length).length"
     )
     assert shown == browser.run("return document.querySelectorAll('figure').length") > 0
+    # The last rules are reached: no brace before them is left open.
+    assert browser.run("return getComputedStyle(document.querySelector('caption')).textAlign") == "left"
     small = browser.run(
         "return [...document.querySelectorAll('svg text')].filter(t => t.getClientRects().length)"
         ".map(t => t.getBoundingClientRect().height).filter(h => h > 0 && h < 8).length"

@@ -46,7 +46,7 @@ svg text{{font-family:system-ui,sans-serif}}
 .skip{{position:absolute;left:-99rem}}
 .skip:focus{{position:static}}
 .narrow{{display:none}}
-@media (max-width:40rem){{.wide{{display:none}}.narrow{{display:block}}
+@media (max-width:40rem){{.wide{{display:none}}.narrow{{display:block}}}}
 details{{margin:.6rem 0}}
 summary{{cursor:pointer;color:var(--one);padding:.3rem 0}}
 .scroll{{overflow-x:auto;border:1px solid var(--grid);border-radius:.4rem}}
