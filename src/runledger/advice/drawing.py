@@ -28,7 +28,8 @@ def in_words(advice: Advice) -> str:
     """The picture, for who cannot see it."""
     best = next((step.best for step in advice.steps if step.best is not None), None)
     said = ", ".join(
-        f"{s.group.name} {seconds(s.group.seconds.median)} ({s.verdict})" for s in advice.steps[:12]
+        f"{s.group.name} {seconds(quantile(sorted(s.group.lengths), 0.5))} ({s.verdict})"
+        for s in advice.steps[:12]
     )
     band = "" if best is None or best.value is None else f" The best interval is {span(best.low, best.high)}."
     return (

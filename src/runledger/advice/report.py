@@ -10,6 +10,7 @@ from runledger.advice.judge import Advice, Judged, Range
 from runledger.advice.words import lede, ranged, said, uncertain
 from runledger.clock import stamp
 from runledger.doubt import shown
+from runledger.granularity.estimate import quantile
 from runledger.pictures.columns import packed
 from runledger.pictures.document import Cell, Document, Section, Table, cells
 from runledger.pictures.terminal import bar
@@ -179,7 +180,7 @@ def _bars(advice: Advice, width: int) -> list[str]:
     columns = max(16, min(width, 110) - name - 13)
     lines = []
     for step, shown_as, first, last in zip(steps, names, shortest, longest, strict=True):
-        middle = math.log(max(1e-6, step.group.seconds.median))
+        middle = math.log(max(1e-6, quantile(sorted(step.group.lengths), 0.5)))
         spans = [((math.log(first) - low) / scale, (math.log(last) - low) / scale, "─")]
         spans.append(((middle - low) / scale, (middle - low) / scale, "●"))
         if step.best is not None and step.best.value:

@@ -143,7 +143,7 @@ def pulse(past: Past, halts: list[Stall], *, narrow: bool) -> str:
                 where="post",
                 color=COLOURS["three"],
                 linestyle="--",
-                label="heartbeats, scaled to the same height",
+                label="heartbeats (scaled)",
             )
         for place, stall in enumerate(halts):
             shade = axes.axvspan(
