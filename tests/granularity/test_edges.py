@@ -11,6 +11,7 @@ from runledger.advice.cost import RecordCost, record_cost
 from runledger.advice.judge import DAY, judged
 from runledger.advice.report import as_json
 from runledger.lives import OwnerLife
+from runledger.past import look
 from runledger.past.model import Attempt, Mark, Past
 from runledger.sweep.child import Seen
 from runledger.sweep.driver import _Account
@@ -34,7 +35,7 @@ def attempt(lsn: int, started: float, ended: float | None, **facts: Any) -> Atte
     )
 
 
-def lived(attempts: list[Attempt], *, seconds: float, deaths: int = 0, **facts: Any) -> Past:
+def past_of(attempts: list[Attempt], *, seconds: float, deaths: int = 0, **facts: Any) -> Past:
     """A past of one owner who was at work for so long; of the deaths no more is known than how many they were."""
     usual: dict[str, Any] = {"events": [], "plan": None, "first": 1, "lsn": 100, "alive": [], "unburied": []}
     usual |= {"beats": [], "done": [], "gaps": [], "light_gaps": [], "riding": False, "now": seconds}
@@ -45,7 +46,7 @@ def lived(attempts: list[Attempt], *, seconds: float, deaths: int = 0, **facts: 
 @pytest.mark.parametrize("deaths", [1, 2, 30])
 def test_no_day_has_more_than_a_day_to_redo(deaths: int) -> None:
     """However often it dies: what is redone, and what would be saved, is at most all of the time."""
-    found = as_json(judged(lived([attempt(1, 0.0, 9.0)], seconds=10.0, deaths=deaths), COST))
+    found = as_json(judged(past_of([attempt(1, 0.0, 9.0)], seconds=10.0, deaths=deaths), COST))
     (step,) = found["steps"]
     for share in (step["redo_per_day"], step["saving_per_day"]):
         assert 0 < share["low"] < share["value"] < share["high"] <= DAY
@@ -55,7 +56,7 @@ def test_no_day_has_more_than_a_day_to_redo(deaths: int) -> None:
 def test_steps_side_by_side_redo_as_many_days_as_they_are() -> None:
     """Eight threads' work is at most eight days a day."""
     side_by_side = [attempt(lsn, 0.0, 10.0) for lsn in range(1, 9)]
-    (step,) = as_json(judged(lived(side_by_side, seconds=10.0, deaths=30), COST))["steps"]
+    (step,) = as_json(judged(past_of(side_by_side, seconds=10.0, deaths=30), COST))["steps"]
     assert DAY < step["redo_per_day"]["value"] <= 8 * DAY
 
 
@@ -63,7 +64,7 @@ def test_where_marks_do_not_tell_the_cost_it_is_said() -> None:
     """Steps without a number, and numbers that add up to less than nothing, count as none spent."""
     told = [[Mark(0.0, "call", {"tokens": tokens})] for tokens in (100, -300)]
     attempts = [attempt(1, 0, 1, marks=told[0]), attempt(2, 1, 2, marks=told[1]), attempt(3, 2, 3)]
-    found = as_json(judged(lived(attempts, seconds=4.0), COST, "tokens"))
+    found = as_json(judged(past_of(attempts, seconds=4.0), COST, "tokens"))
     assert found["steps"][0]["cost"] == pytest.approx(100 / 3)
     said = "\n".join(found["uncertain"])
     assert "work: no mark in 1 of 3 has a number under tokens" in said
@@ -72,7 +73,7 @@ def test_where_marks_do_not_tell_the_cost_it_is_said() -> None:
 
 def test_what_rides_is_not_taken_from_what_is_synced(tmp_path: Path) -> None:
     """Where the journal tells only what a synced record costs, the other is measured, or not known."""
-    past = lived([], seconds=1.0, gaps=[0.5] * 40)
+    past = past_of([], seconds=1.0, gaps=[0.5] * 40)
     untold = record_cost(past, str(tmp_path), measure=False)
     assert (untold.durable, untold.riding) == (0.5, None)
     found = record_cost(past, str(tmp_path))
@@ -81,6 +82,14 @@ def test_what_rides_is_not_taken_from_what_is_synced(tmp_path: Path) -> None:
     assert found.riding < 0.5
     assert "what rides was measured now" in found.how
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_long_journal_tells_how_far_it_was_read(lived: Path) -> None:
+    """Shares that rise from 0 to 1, for a bar."""
+    shares: list[float] = []
+    look(lived, shares.append)
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < shares[-1] <= 1
 
 
 def test_a_life_ends_with_its_last_sign() -> None:

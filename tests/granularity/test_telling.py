@@ -198,11 +198,16 @@ def test_without_the_library_pictures_are_refused_at_once(root: Path, tmp_path: 
 
 
 def test_a_page_that_cannot_be_written_is_told(root: Path) -> None:
-    """Exit code 74, and nothing half written is left."""
+    """Exit code 74 before anything is measured, and nothing half written is left."""
     assert command(root, "step", "s", "--key", "a", "--", "true").code == 0
-    ended = command(root, "report", "--html", "gone/page.html")
-    assert ended.code == 74
-    assert "gone/page.html" in ended.err
+    for words, place in (
+        (["report"], "gone/page.html"),
+        (["bench", "granularity"], "gone/page.html"),
+        (["report"], "."),
+    ):
+        ended = command(root, *words, "--html", place)
+        assert (ended.code, ended.lines) == (74, [])
+        assert f"cannot write {place}" in ended.err
     (root / "page.html").write_text("old", "utf-8")
     assert command(root, "report", "--html", "page.html").code == 0
     assert (root / "page.html").read_text("utf-8").startswith("<!doctype html>")

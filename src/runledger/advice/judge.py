@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 
 import msgspec
 
@@ -69,9 +70,15 @@ class Advice(msgspec.Struct, frozen=True):
 
 
 def advise(
-    root: str | os.PathLike[str] | None = None, *, unit: str = "seconds", measure: bool = True
+    root: str | os.PathLike[str] | None = None,
+    *,
+    unit: str = "seconds",
+    measure: bool = True,
+    told: Callable[[float], object] | None = None,
 ) -> Advice:
     """Advice on the run of ``root``; reads only, but may ``measure`` on a scratch ledger beside it.
+
+    ``told`` hears now and then what share of the journal was read.
 
     Raises:
         UsageError: no mark has a number under ``unit``.
@@ -79,7 +86,7 @@ def advise(
     """
     from runledger.local.files import find_root
 
-    past = look(root)
+    past = look(root, told)
     return judged(past, record_cost(past, find_root(root), measure=measure), unit)
 
 

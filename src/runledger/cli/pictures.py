@@ -27,8 +27,11 @@ def advise(args: Any) -> int:
     _present()
     from runledger.advice import advise as advice_on
     from runledger.advice import report as told
+    from runledger.pictures.progress import Progress
 
-    tell(args, told(advice_on(unit=args.cost, measure=not args.no_measure)))
+    with Progress("reading the journal") as progress:
+        found = advice_on(unit=args.cost, measure=not args.no_measure, told=progress)
+    tell(args, told(found))
     return 0
 
 
@@ -52,9 +55,12 @@ def report(args: Any) -> int:
     ready(args)
     _present()
     from runledger.past import look
+    from runledger.pictures.progress import Progress
     from runledger.timeline import report as told
 
-    tell(args, told(look()))
+    with Progress("reading the journal") as progress:
+        past = look(told=progress)
+    tell(args, told(past))
     return 0
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,17 +33,21 @@ def ready(args: Any) -> None:
 
     Raises:
         UsageError: pictures are asked for, and what draws them is not installed.
+        DiskRefused: there is no such place for them.
     """
     if args.html is not None:
         from runledger.pictures.charts import available
 
         available()
+        target = Path(args.html)
+        if target.is_dir():
+            raise _refused(args.html, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
+        if not target.parent.is_dir():
+            raise _refused(args.html, OSError(errno.ENOENT, os.strerror(errno.ENOENT)))
 
 
 def tell(args: Any, said: Document) -> None:
-    """Write it out."""
-    if args.html is not None:
-        _write(args.html, said)
+    """Write it out; the page last, so that nothing else is lost where it cannot be written."""
     if args.json:
         document(said.data)
     elif args.markdown:
@@ -54,6 +60,9 @@ def tell(args: Any, said: Document) -> None:
         width = shutil.get_terminal_size((100, 24)).columns
         for line in as_text(said, max(40, min(width, 120))):
             result(line)
+    if args.html is not None:
+        sys.stdout.flush()
+        _write(args.html, said)
 
 
 def _write(path: str, said: Document) -> None:
@@ -68,10 +77,14 @@ def _write(path: str, said: Document) -> None:
         draft.replace(target)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise DiskRefused(
-            f"cannot write {path}: {error.strerror}",
-            hint="The report itself is complete: leave --html away, or name another place.",
-            path=path,
-            errno=error.errno,
-        ) from error
+        raise _refused(path, error) from error
     note(f"the pictures are in {path}")
+
+
+def _refused(path: str, error: OSError) -> DiskRefused:
+    return DiskRefused(
+        f"cannot write {path}: {error.strerror}",
+        hint="Name another place, or leave --html away: the report is on standard output too.",
+        path=path,
+        errno=error.errno,
+    )

@@ -25,15 +25,19 @@ GAPS = 5000
 """Gaps between a commit and the next intent that are looked at: enough to know what a record costs."""
 
 
-def look(root: str | os.PathLike[str] | None = None) -> Past:
-    """The past of the ledger of ``root``; reads only.
+TOLD_EACH = 250
+"""Records after which the share is told."""
+
+
+def look(root: str | os.PathLike[str] | None = None, told: Callable[[float], object] | None = None) -> Past:
+    """The past of the ledger of ``root``; reads only. ``told`` hears now and then what share of it was read.
 
     Raises:
         LedgerCorrupt, NewerVersion, DiskRefused: it cannot be read as a ledger of this version.
     """
     known, reader = inspect(find_root(root))
     try:
-        reading = _Reading()
+        reading = _Reading(known.view.lsn, told)
         owners = owners_of(reading.watched(records(reader.files.root, 0)))
         folded = _folded(reader.folded(), reading.first) if reader.base else []
         fates = {owner.id: fate(reader.files.owners, owner, set()) for owner in known.view.owners.values()}
@@ -81,7 +85,9 @@ _TOLD: dict[type, tuple[str, Callable[[Any], str]]] = {
 class _Reading:
     """What one pass over the records gathers."""
 
-    def __init__(self) -> None:
+    def __init__(self, last: int, told: Callable[[float], object] | None) -> None:
+        self._last = last
+        self._told = told
         self.attempts: dict[int, Attempt] = {}
         self.events: list[Event] = []
         self.beats: list[float] = []
@@ -103,6 +109,8 @@ class _Reading:
                 )
             else:
                 self.first = self.first or item.lsn
+                if self._told is not None and item.lsn % TOLD_EACH == 0:
+                    self._told((item.lsn - self.first) / max(1, self._last - self.first))
                 at = parse(item.at) or at
                 self._take(item, at)
             yield item
