@@ -126,12 +126,40 @@ def test_a_rival_is_refused_while_the_command_runs(runledger: Terminal) -> None:
     waited_for(runledger.at / "up")
     rival = runledger("step", "s", "--key", "a", "--", "true")
     assert (rival.code, rival.last) == (75, f"{OUTCOME}refused")
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     process.kill()
-    for child in children:
-        os.kill(int(child), signal.SIGKILL)
     process.communicate(timeout=30)
     assert runledger("step", "s", "--key", "a", "--", "true").code == 76
+
+
+def test_the_command_dies_with_us(runledger: Terminal) -> None:
+    """It cannot have its effect after a probe has found none: what is left of a step is never still at work."""
+    command = "touch up; (sleep 1.5; echo late >>effects); true"
+    process = runledger.start("step", "send", "--key", "a", "--", "sh", "-c", command)
+    waited_for(runledger.at / "up")
+    process.kill()
+    process.communicate(timeout=30)
+    again = (
+        "step",
+        "send",
+        "--key",
+        "a",
+        "--probe",
+        "test -s effects",
+        "--",
+        "sh",
+        "-c",
+        "echo again >>effects",
+    )
+    assert runledger(*again).last == f"{OUTCOME}committed"
+    time.sleep(2)
+    assert (runledger.at / "effects").read_text() == "again\n"
+
+
+def test_what_a_command_leaves_running_on_purpose_goes_on(runledger: Terminal) -> None:
+    """A service that the command started belongs to nobody's record once the command is over."""
+    command = "(sleep 0.5; touch served) >/dev/null 2>&1 &"
+    assert runledger("step", "serve", "--key", "a", "--", "sh", "-c", command).last == f"{OUTCOME}committed"
+    waited_for(runledger.at / "served")
 
 
 def test_an_idempotent_step_in_doubt_runs_again(runledger: Terminal) -> None:

@@ -11,6 +11,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, NamedTuple, Self
 
+from runledger.cli.leash import Leash
+
 __all__ = ["Ending", "NotStarted", "Runner"]
 
 CHUNK = 1 << 16
@@ -63,6 +65,7 @@ class Runner:
     def __init__(self) -> None:
         self.signalled = 0
         self._pid = 0
+        self._group = 0
         self._grouped = False
         self._late = False
         self._before: dict[int, Any] = {}
@@ -106,11 +109,14 @@ class Runner:
         # In a group of its own it would be stopped when it reads from a terminal; there it stays in ours.
         self._grouped = not (own_input and os.isatty(0))
         ours, its = os.pipe()
+        leash = Leash(grouped=self._grouped)
         try:
             try:
-                self._pid = self._spawn(command, environment, its, own_input=own_input)
+                self._pid = self._spawn(command, environment, its, leash.group, own_input=own_input)
             finally:
                 os.close(its)
+            self._group = leash.group or self._pid
+            leash.tell(self._pid)
             if self.signalled:
                 self._kill(self.signalled)
             self._late = False
@@ -118,16 +124,17 @@ class Runner:
             return self._attend(ours, limit, through)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
-            self._pid = 0
+            self._pid = self._group = 0
+            leash.end()
             os.close(ours)
 
     def _spawn(
-        self, command: Sequence[str], environment: Mapping[str, str], its: int, *, own_input: bool
+        self, command: Sequence[str], environment: Mapping[str, str], its: int, group: int, *, own_input: bool
     ) -> int:
         actions: list[Any] = [(os.POSIX_SPAWN_DUP2, its, 1)]
         if not own_input:
             actions.append((os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0))
-        options: dict[str, Any] = {"setpgroup": 0} if self._grouped else {}
+        options: dict[str, Any] = {"setpgroup": group} if self._grouped else {}
         # Python ignores these two; a command expects them as they are by default.
         options["setsigdef"] = [signal.SIGPIPE, signal.SIGXFSZ]
         try:
@@ -188,7 +195,10 @@ class Runner:
     def _kill(self, number: int) -> None:
         if self._pid:
             with suppress(ProcessLookupError, PermissionError):
-                (os.killpg if self._grouped else os.kill)(self._pid, number)
+                if self._grouped:
+                    os.killpg(self._group, number)
+                else:
+                    os.kill(self._pid, number)
 
 
 def _longer(kept: bytearray | None, data: bytes, limit: int) -> bytearray | None:
