@@ -118,6 +118,8 @@ def test_plans_that_cannot_be_are_refused() -> None:
         {"compress": 1e9},
         {"workers": 0},
         {"points": 1},
+        {"budget": float("nan")},
+        {"budget": float("inf")},
         {"kind": "ledger"},
         {"work": 1.0},
     ):

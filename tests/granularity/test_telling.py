@@ -67,6 +67,13 @@ def test_a_plot_shows_each_point_where_it_is() -> None:
     assert max(map(len, lines)) <= 60
 
 
+def test_a_bar_hides_no_point() -> None:
+    """A point of another series that lies inside the bar is seen."""
+    measured = Series("m", "●", [(1.0, 1.0), (2.0, 8.0)], [(1.0, 1.0), (1.0, 8.0)])
+    lines = plot([measured, Series("n", "·", [(2.0, 3.0)])], 40, height=9, x_text=str, y_text=str)
+    assert sum("·" in line for line in lines[:9]) == 1
+
+
 def test_a_plot_of_nothing_is_empty() -> None:
     """No points, no lines."""
     assert plot([Series("a", "●", [])], 60, x_text=str, y_text=str) == []

@@ -40,10 +40,11 @@ def plot(
     across = _scale(min(xs), max(xs), columns)
     up = _scale(min(ys), min(max(ys), y_most), height)
     cells = [[" "] * columns for _ in range(height)]
-    for one in reversed(series):
+    for one in series:
         for x, low, high in _bars(one):
             for row in range(up(low), up(high) + 1):
                 cells[row][across(x)] = "│"
+    for one in reversed(series):
         for x, y in one.points:
             cells[up(y)][across(x)] = one.sign
     lines = []

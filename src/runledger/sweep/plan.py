@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -126,8 +127,10 @@ def plan(
         UsageError: it would be too long, or too short to be killed in time.
     """
     compress = mean_time / KILL_EVERY_S if compress is None else compress
-    if not compress > 0 or not mean_time > 0 or points < 2 or workers < 1 or budget <= 0:
-        raise UsageError("times, --compress, --points, --workers and --seconds are above 0")
+    if not (compress > 0 and mean_time > 0 and points > 1 and workers > 0 and 0 < budget < math.inf):
+        raise UsageError(
+            "times, --compress, --workers and --seconds are finite numbers above 0, and --points at least 2"
+        )
     real = mean_time / compress
     real_work = TIMES_OVER * real if work is None else work / compress
     if not 0.05 <= real <= 60:
