@@ -243,7 +243,9 @@ class Sequencer:
 
     def become_owner(self) -> None:
         """Make the directories and take this owner's lock, once."""
-        if self._owner_lock is None:
+        with self.io:
+            if self._owner_lock is not None:
+                return
             self.check_usable()
             self.files.make()
             assert self.files.owners is not None
@@ -266,6 +268,21 @@ class Sequencer:
             self.failed = error
             raise
         return lock
+
+    def would_wait(self) -> bool:
+        """Whether somebody is in the order of records just now: an event loop must not stand still for it."""
+        if not self.io.acquire(blocking=False):
+            return True
+        try:
+            lock = self._append_lock
+            if lock is None or self.closed or self.forked:
+                return False
+            if not lock.lock():
+                return True
+            lock.unlock()
+            return False
+        finally:
+            self.io.release()
 
     def _wait_for(self, lock: File) -> None:
         ends = time.monotonic() + self.options.lock_timeout

@@ -242,13 +242,19 @@ class LocalStore:
         which also sees to it that a loop which ended meanwhile leaves nobody waiting."""
         if ticket.soon is not None and self.sequencer.is_quick():
             try:
-                ticket.soon(self._group.lead_called)
+                ticket.soon(self._lead_on_loop)
             except RuntimeError:
                 pass
             else:
                 self._worker.call_later(RESCUE_S, self._group.lead_called)
                 return
         self._worker.call(self._group.lead_called)
+
+    def _lead_on_loop(self) -> None:
+        if self.sequencer.would_wait():
+            self._worker.call(self._group.lead_called)
+        else:
+            self._group.lead_called()
 
     def _flush_later(self, seconds: float) -> None:
         self._worker.call_later(seconds, self.sequencer.flush)
