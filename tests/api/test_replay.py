@@ -25,7 +25,7 @@ def test_an_empty_folder(root: Path) -> None:
     """Nothing is known, and nothing is made."""
     report = replay(root)
     assert (report.state, report.lsn, report.committed, report.aborted) == ("ABSENT", 0, 0, 0)
-    assert not (report.in_doubt or report.in_flight or report.resolve or report.corruption)
+    assert not any((report.in_doubt, report.in_flight, report.resolve, report.corruption))
     assert list(root.iterdir()) == []
 
 
