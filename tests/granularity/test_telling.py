@@ -13,6 +13,7 @@ import pytest
 
 from runledger.pictures.document import Cell, Document, Section, Table, as_markdown, as_text, cells
 from runledger.pictures.page import as_html
+from runledger.pictures.style import _PALETTE
 from runledger.pictures.terminal import Series, bar, plot
 from runledger.pictures.words import amount, percent, seconds, span
 from runledger.sweep.report import report
@@ -145,6 +146,27 @@ def test_a_table_without_rows_is_left_out() -> None:
     for text in ("\n".join(as_text(bare)), as_markdown(bare), as_html(bare)):
         assert "part" in text
         assert "count" not in text
+
+
+def luminance(colour: str) -> float:
+    """As WCAG 2 has it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", [1, 2])
+@pytest.mark.parametrize("ground", ["paper", "panel"])
+def test_colours_stand_out(scheme: int, ground: str) -> None:
+    """Text by 4.5 or more, bars by 3 against the page; grids and grounds are meant to recede."""
+    behind = luminance(_PALETTE[ground][scheme])
+    for name, colours in _PALETTE.items():
+        light, dark = sorted((luminance(colours[scheme]), behind), reverse=True)
+        least = {"grid": 1.0, "paper": 1.0, "panel": 1.0, "calm": 2.7}.get(name, 4.5)
+        least = 3.0 if (name, ground) == ("calm", "paper") else least
+        assert (light + 0.05) / (dark + 0.05) >= least, name
 
 
 BAR = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["COLOURS", "CSS"]
 
-# Name: placeholder in a drawn SVG, light, dark. The contrast of text is at least 4.5, of lines at least 3.
+# Name: placeholder in a drawn SVG, light, dark. The contrast of text is at least 4.5, of lines and bars at least 3.
 _PALETTE = {
     "ink": ("#010101", "#1c2128", "#e6edf3"),
     "faint": ("#020202", "#57606a", "#9aa5b1"),
@@ -16,7 +16,7 @@ _PALETTE = {
     "three": ("#010205", "#1a7f37", "#56d364"),
     "four": ("#010206", "#8250df", "#d2a8ff"),
     "alarm": ("#010207", "#c21d2c", "#ff7b72"),
-    "calm": ("#010208", "#9fc5ee", "#2c5a8c"),
+    "calm": ("#010208", "#6295d1", "#33679e"),
 }
 
 COLOURS = {name: placeholder for name, (placeholder, _, _) in _PALETTE.items()}

@@ -178,7 +178,10 @@ def _shares(found: Measured) -> Table:
                 value = None if parts is None else getattr(parts, part)
                 row.append(Cell("" if value is None else percent(value), value))
         rows.append(tuple(row))
-    head = ("interval", "records", "model", "redone", "model", "restarts", "model")
+    head = (
+        "interval",
+        *(said for part in ("records", "redone", "restarts") for said in (part, f"{part}, model")),
+    )
     return Table("Beyond the work, as shares of it: measured, and as the model has it", head, rows)
 
 
