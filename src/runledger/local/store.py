@@ -170,7 +170,9 @@ class LocalStore:
         return records(self.files.root, after)
 
     def compact(self) -> dict[str, Any]:
+        self.sequencer.check_usable()
         with self._compacting:
+            self.sequencer.check_usable()
             return compactor.compact(self.sequencer, self.state_keeper)
 
     def fate(self, step: OpenStep) -> Fate:
