@@ -71,6 +71,25 @@ def test_where_marks_do_not_tell_the_cost_it_is_said() -> None:
     assert "work: in 1 of 3 the tokens add up to less than 0" in said
 
 
+def test_of_folded_steps_it_is_not_said_that_they_are_effects() -> None:
+    """Whether they may be repeated is not on record: both ways are told; what is quicker than a sync had none."""
+    long = [attempt(n, 100.0 * n, 100.0 * n + 90, folded=True) for n in range(1, 11)]
+    quick = [attempt(n, 2000.0, 2000.002, folded=True) for n in range(11, 31)]
+    for one in quick:
+        one.name = "tick"
+    past = past_of([*long, *quick], seconds=3000.0, deaths=10)
+    slow, tick = as_json(judged(past, COST))["steps"]
+    assert (slow["name"], slow["verdict"], slow["sure"], slow["idempotent"]) == (
+        "work",
+        "too coarse",
+        False,
+        None,
+    )
+    assert slow["advice"].startswith("Whether it may be repeated is not on record. If it may: save inside it")
+    assert "one effect outside, it cannot be split" in slow["advice"]
+    assert tick["ledger_share"] == pytest.approx(0.0008 / (0.002 - 0.0004 + 0.0008), rel=0.01)
+
+
 def test_what_rides_is_not_taken_from_what_is_synced(tmp_path: Path) -> None:
     """Where the journal tells only what a synced record costs, the other is measured, or not known."""
     past = past_of([], seconds=1.0, gaps=[0.5] * 40)

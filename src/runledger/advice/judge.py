@@ -141,6 +141,8 @@ def _verdict(group: Group, best: Range | None, shares: Range | None) -> tuple[st
         return "cannot tell", False
     if shares.value < WORTH or max(group.lengths, default=0.0) < 2 * best.value:
         return "well", shares.high < WORTH
+    if group.idempotent is None:
+        return "too coarse", False
     return "too coarse" if group.idempotent else "one effect", shares.low >= WORTH
 
 

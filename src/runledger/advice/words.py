@@ -88,13 +88,16 @@ def said(step: Judged, advice: Advice) -> str:
         if step.group.saves:
             usual = quantile(sorted(step.group.lengths), 0.5)
             how = f"It is saved about every {seconds(usual)}, and best would be every {best}: make its items smaller."
+        if step.group.idempotent is None:
+            return (
+                f"Whether it may be repeated is not on record. If it may: {how[0].lower()}{how[1:]} That would save "
+                f"{saving} in a day of running. If it is one effect outside, it cannot be split."
+            )
         return f"{how} That would save {saving} in a day of running.{maybe}"
     if step.verdict == "one effect":
-        unknown = step.group.idempotent is None
-        why = "that it may be repeated is not on record" if unknown else "it is not idempotent"
         return (
-            f"It cannot be split or saved inside: {why}. What is only preparation can become an `idempotent` step "
-            f"before it, so that a death redoes less and leaves a doubt more rarely.{maybe}"
+            f"It cannot be split or saved inside: it is not idempotent. What is only preparation can become "
+            f"an `idempotent` step before it, so that a death redoes less and leaves a doubt more rarely.{maybe}"
         )
     if step.verdict == "too fine":
         return _too_fine(step)
