@@ -13,8 +13,11 @@ from runledger.advice.report import as_json
 from runledger.lives import OwnerLife
 from runledger.past import look
 from runledger.past.model import Attempt, Mark, Past
+from runledger.pictures.page import as_html
 from runledger.sweep.child import Seen
 from runledger.sweep.driver import _Account
+from runledger.timeline import report as course
+from runledger.timeline.report import CARRIED
 
 COST = RecordCost(0.004, 0.0004, "told by the test")
 
@@ -109,6 +112,16 @@ def test_a_long_journal_tells_how_far_it_was_read(lived: Path) -> None:
     look(lived, shares.append)
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] <= 1
+
+
+def test_a_page_of_a_huge_run_carries_its_last_attempts() -> None:
+    """So many that a phone can open it; all else is whole, and the JSON has all."""
+    past = past_of([attempt(n, float(n), n + 0.5) for n in range(1, CARRIED + 11)], seconds=9000.0)
+    said = course(past)
+    assert len(said.data["attempts"]) == CARRIED + 10
+    assert said.carried["attempts"] == said.data["attempts"][10:]
+    assert {**said.carried, "attempts": said.data["attempts"]} == said.data
+    assert as_html(said).count('"saves":') == CARRIED
 
 
 def test_a_life_ends_with_its_last_sign() -> None:

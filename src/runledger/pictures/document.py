@@ -59,12 +59,16 @@ class Section(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A report: ``lede`` is what it says in short, ``data`` all of its numbers."""
+    """A report: ``lede`` is what it says in short, ``data`` all of its numbers, ``carried`` those that a page carries.
+
+    None for ``carried`` is all of them.
+    """
 
     title: str
     lede: tuple[str, ...]
     sections: tuple[Section, ...]
     data: Any
+    carried: Any = None
 
 
 def cells(*values: Cell | str) -> tuple[Cell, ...]:

@@ -27,6 +27,7 @@ def as_html(document: Document) -> str:
     """The whole file."""
     title = _text(document.title)
     body = "\n".join(_body(document))
+    data = _data(document.data if document.carried is None else document.carried)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -40,7 +41,7 @@ def as_html(document: Document) -> str:
 </head>
 <body>
 {body}
-<script type="application/json" id="data">{_data(document.data)}</script>
+<script type="application/json" id="data">{data}</script>
 </body>
 </html>
 """

@@ -24,6 +24,9 @@ SCHEMA = "runledger.report/1"
 ROWS = 200
 """Lines of a table at most; the JSON has all."""
 
+CARRIED = 5000
+"""Attempts in the JSON of a page at most: a phone must be able to open it."""
+
 SIGNS = {"committed": "█", "aborted": "▒", "again": "░", "in_doubt": "?", "in_flight": "▓"}
 
 SAID = {
@@ -127,7 +130,9 @@ def report(past: Past) -> Document:
         sections.append(Section("unsettled", "What did not commit", _cut(unsettled), _attempts(unsettled)))
     if past.events:
         sections.append(Section("events", "What else happened", _cut(past.events), _events(past.events)))
-    return Document("The run so far", tuple(_lede(past, halts)), tuple(sections), as_json(past))
+    data = as_json(past)
+    carried = {**data, "attempts": data["attempts"][-CARRIED:]}
+    return Document("The run so far", tuple(_lede(past, halts)), tuple(sections), data, carried)
 
 
 def _lede(past: Past, halts: list[Stall]) -> Iterator[str]:
