@@ -33,7 +33,7 @@ with Ledger.open() as ledger:
     say(sorted(drift.not_reached))
     say(drift.changed)
     ledger.compact()
-    say(ledger.replay().drift == drift)
+    say(sorted(ledger.replay().drift.not_reached) == sorted(drift.not_reached))
 """
 
 
