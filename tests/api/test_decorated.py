@@ -53,7 +53,6 @@ def keys(root: Path) -> list[str | None]:
         (lambda mode, page: f"{page.slug}.{mode}", "home.fast"),
         (lambda *arguments: str(len(arguments)), "1"),
     ],
-    ids=str,
 )
 def test_keys(root: Path, ledger: Ledger, key: Any, expected: str) -> None:
     """A template where it names a parameter, else the text itself; or a function of the arguments."""
@@ -240,7 +239,7 @@ async def async_generator(slug: str) -> AsyncIterator[str]:
     yield slug
 
 
-@pytest.mark.parametrize("function", [generator, async_generator, "text", None, 7, dict, "".format], ids=repr)
+@pytest.mark.parametrize("function", [generator, async_generator, "text", None, 7, dict, "".format])
 def test_what_cannot_be_a_step(ledger: Ledger, function: Any) -> None:
     """A generator's body would run outside of the step; what cannot be called, or does not tell how, has none."""
     with pytest.raises(UsageError):
