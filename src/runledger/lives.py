@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -11,7 +11,7 @@ from runledger.granularity import Life
 from runledger.record import Closed, Lost, Opened, Record
 from runledger.view import Damage
 
-__all__ = ["OwnerLife", "lives_of", "owners_of", "survived"]
+__all__ = ["OwnerLife", "lives_of", "moments", "owners_of", "survived"]
 
 
 class OwnerLife(msgspec.Struct):
@@ -36,13 +36,35 @@ class OwnerLife(msgspec.Struct):
         return max(0.0, self.last - self.first)
 
 
+def moments() -> Callable[[str], float | None]:
+    """``parse`` for the stamps of a journal in its order: those of one second differ in their fraction alone."""
+    last, whole = "", 0.0
+
+    def moment(stamp: str) -> float | None:
+        nonlocal last, whole
+        if len(stamp) != _LENGTH or stamp[-1] != "Z" or not stamp[20:26].isdecimal() or not stamp.isascii():
+            return parse(stamp)
+        if stamp[:20] != last:
+            found = parse(f"{stamp[:20]}0Z")
+            if found is None:
+                return None
+            last, whole = stamp[:20], found
+        return whole + int(stamp[20:26]) / 1e6
+
+    return moment
+
+
+_LENGTH = len("YYYY-MM-DDTHH:MM:SS.ffffffZ")
+
+
 def owners_of(records: Iterable[Record | Damage]) -> dict[str, OwnerLife]:
     """Every owner that recorded something, in the order in which they came."""
     owners: dict[str, OwnerLife] = {}
+    moment = moments()
     for item in records:
         if isinstance(item, Damage):
             continue
-        at = parse(item.at)
+        at = moment(item.at)
         if at is None:
             continue
         if item.owner:

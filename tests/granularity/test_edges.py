@@ -10,7 +10,8 @@ import pytest
 from runledger.advice.cost import RecordCost, record_cost
 from runledger.advice.judge import DAY, judged
 from runledger.advice.report import as_json
-from runledger.lives import OwnerLife
+from runledger.clock import parse
+from runledger.lives import OwnerLife, moments
 from runledger.past import look
 from runledger.past.model import Attempt, Mark, Past
 from runledger.pictures.page import as_html
@@ -112,6 +113,26 @@ def test_a_long_journal_tells_how_far_it_was_read(lived: Path) -> None:
     look(lived, shares.append)
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] <= 1
+
+
+def test_moments_are_those_of_the_clock() -> None:
+    """A journal's stamps are read as by ``parse``, whichever come before them, and what is none is none."""
+    stamps = [
+        f"2026-11-29T14:20:{second:02}.{part}Z"
+        for second in (0, 1, 59, 60, 61)
+        for part in ("000000", "999999")
+    ]
+    stamps += [
+        "2026-11-29T14:20:01Z",
+        "2026-13-29T14:20:11.123456Z",
+        "",
+        "2026-11-29 14:20:11.123456Z",
+        "x" * 27,
+    ]
+    stamps += ["2026-11-29T14:20:11.12³456Z", "2026-11-29T14:20:11.123456+", "2026-11-29T14:20:11,123456Z"]
+    moment = moments()
+    for stamp in [*stamps, *reversed(stamps), "1970-01-01T00:00:00.000001Z"]:
+        assert moment(stamp) == parse(stamp), stamp
 
 
 def test_a_page_of_a_huge_run_carries_its_last_attempts() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from runledger import record as r
 from runledger import values
 from runledger.clock import parse
-from runledger.lives import owners_of
+from runledger.lives import moments, owners_of
 from runledger.local.files import find_root
 from runledger.local.known import inspect, records
 from runledger.local.owner import fate
@@ -102,6 +102,7 @@ class _Reading:
     def watched(self, items: Iterable[r.Record | Damage]) -> Iterator[r.Record | Damage]:
         """The items, taken in as they pass."""
         at = 0.0
+        moment = moments()
         for item in items:
             if isinstance(item, Damage):
                 self.events.append(
@@ -111,7 +112,7 @@ class _Reading:
                 self.first = self.first or item.lsn
                 if self._told is not None and item.lsn % TOLD_EACH == 0:
                     self._told((item.lsn - self.first) / max(1, self._last - self.first))
-                at = parse(item.at) or at
+                at = moment(item.at) or at
                 self._take(item, at)
             yield item
 
