@@ -219,11 +219,12 @@ def test_a_sprint_that_the_plan_does_not_list(ledger: Ledger) -> None:
     assert "s1, s2" in refused.value.hint
 
 
-def test_a_halt_keeps_its_first_reason(root: Path, ledger: Ledger) -> None:
-    """A second one says nothing new."""
+def test_a_halt_that_is_said_again(root: Path, ledger: Ledger) -> None:
+    """The same reason once more says nothing new; a resume takes it away."""
     begin(ledger)
-    ledger.halt("the disk is full")
-    ledger.halt("another")
+    for _ in range(2):
+        ledger.halt("the disk is full")
+    assert [one["t"] for one in records(root)].count("halted") == 1
     assert state(root)["failure"]["reason"] == ledger.status().reason == "the disk is full"
     ledger.resume()
     assert "failure" not in state(root) or state(root)["failure"] is None
