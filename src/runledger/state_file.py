@@ -252,7 +252,7 @@ def _of_ours(view: View, reading: Reading, lsn: int, written_lsn: int) -> Edit |
         raise LedgerCorrupt(
             f"The state file covers the journal up to LSN {lsn}, but the journal ends at {view.lsn}: "
             "its last records are lost, steps that they tell of may have happened.",
-            hint="Look first: runledger verify",
+            hint="To keep what is left and have the loss on record: runledger repair. Then: runledger replay",
             damage=[
                 {
                     "file": "sprint-plan-state.json",

@@ -84,7 +84,7 @@ def read(data: bytes) -> Reading:
         NewerVersion: a later version of this package wrote it.
     """
     if len(data) > LARGEST:
-        raise Unreadable(f"it has {len(data)} bytes; a state file has at most {LARGEST}")
+        raise Unreadable(f"it has more than the {LARGEST} bytes that a state file may have")
     try:
         text = data.removeprefix(_MARK).decode("utf-8")
         reading = interpret(Document(text))

@@ -94,7 +94,10 @@ def _advice(known: Known, root: str, state: str, in_doubt: list[StepReport]) -> 
     run, problem = known.view.run, known.problem
     if known.view.damage:
         d = known.view.damage[0]
-        return "none", f"the ledger is damaged: {d.file}, offset {d.offset}: {d.reason} (runledger verify)"
+        return (
+            "none",
+            f"the ledger is damaged: {d.file}, offset {d.offset}: {d.reason} (see runledger replay)",
+        )
     if isinstance(problem, AdoptionRequired):
         return "adopt", problem.message
     if problem is not None:

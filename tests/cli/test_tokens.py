@@ -62,6 +62,8 @@ def test_a_commit_again_changes_nothing(runledger: Terminal) -> None:
     again = runledger("commit", token, "--result", "2")
     assert again.code == 0
     assert "already committed" in again.err
+    assert "another result" in again.err
+    assert "another result" not in runledger("commit", token, "--result", "1").err
     assert runledger("show", "pr", "k", "--json").json["result"] == 1
 
 

@@ -246,7 +246,7 @@ class MemoryDirectory:
         node = self.folder if name == "." else self.folder.names.get(name)
         if node is None:
             return None
-        return Stat(node.ino, 0, 0, DIRECTORY_MODE) if isinstance(node, Folder) else stat_of(node)
+        return Stat(node.ino, 0, 0, DIRECTORY_MODE, 0) if isinstance(node, Folder) else stat_of(node)
 
     def names(self) -> list[str]:
         self.computer.reach(self.process)
@@ -295,4 +295,4 @@ class MemoryDirectory:
 
 def stat_of(node: Node | SqliteFile) -> Stat:
     """As ``File.stat`` tells."""
-    return Stat(node.ino, len(node.pages.live), node.mtime_ns, node.mode)
+    return Stat(node.ino, len(node.pages.live), node.mtime_ns, node.mode, node.mtime_ns)

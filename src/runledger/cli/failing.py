@@ -49,6 +49,6 @@ def as_ledger_error(error: Exception) -> LedgerError:
     if isinstance(error, LedgerError):
         return error
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
+        where = f"{error.filename}: " if error.filename else "standard output or input: "
         return DiskRefused(f"{where}{error.strerror or error}", path=error.filename, errno=error.errno)
     return Defect(f"{type(error).__name__}: {error}")

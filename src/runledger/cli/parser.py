@@ -50,6 +50,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise UsageError."""
         usage = " ".join(self.format_usage().split())
+        if message.endswith("expected one argument"):
+            option = message.removeprefix("argument ").partition(":")[0].partition("/")[0]
+            usage += f"\nA value that begins with a dash is written {option}=VALUE."
         raise UsageError(f"{self.prog}: {message}", hint=usage)
 
 

@@ -9,6 +9,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from msgspec.json import decode
+
 from runledger.cli.command import Command, Text
 from runledger.cli.json_value import json_value
 from runledger.cli.output import document, note, result
@@ -173,11 +175,20 @@ def _settle(args: Any, token: Token, outcome: Happened | Aborted, word: str) -> 
             if known is None:
                 raise
             lsn = known
+        other = again and type(outcome) is Happened and _differs(ledger.store, lsn, outcome)
     if again:
-        note(f"already {word} (LSN {lsn})")
+        note(f"already {word} (LSN {lsn}){', with another result: that one stands' if other else ''}")
     if args.json:
         document({"lsn": lsn, "of": token.lsn, "status": word, "already": again})
     return 0
+
+
+def _differs(store: Store, lsn: int, outcome: Happened) -> bool:
+    """Whether a result is said now that is not the one of the commit ``lsn``."""
+    said = outcome.result
+    settled = next((s for s in store.committed() if s.lsn == lsn), None)
+    kept = None if said is None or settled is None else store.payload(settled)
+    return said is not None and kept is not None and decode(said.json) != decode(kept.json)
 
 
 def _folded(store: Store, token: Token) -> int | None:

@@ -66,7 +66,7 @@ def _sprint(tx: Transaction, m: Move) -> int:
 
 def _halt(tx: Transaction, m: Move) -> int:
     run = _run(tx, "halt")
-    if run.state == HALTED:
+    if run.state == HALTED and (m.reason or run.reason) == run.reason:
         return tx.view.lsn
     if not (m.reason or "").strip():
         raise UsageError("halt needs a reason", hint="runledger halt --reason TEXT")

@@ -17,10 +17,15 @@ __all__ = ["note", "resolve", "settle"]
 
 def _current(tx: Transaction, lsn: int, nonce: str | None) -> OpenStep:
     step = tx.view.open.get(lsn)
-    if step is None or (nonce is not None and step.nonce != nonce):
+    if step is None:
         raise LeaseLapsed(
-            f"the attempt with LSN {lsn} is not the current one: it was settled, or another attempt began",
+            f"the attempt with LSN {lsn} is not the current one: it was settled, another began, or there never was one",
             hint="To see where it stands: runledger replay",
+        )
+    if nonce is not None and step.nonce != nonce:
+        raise LeaseLapsed(
+            f"this is not the token that was given out for the attempt with LSN {lsn}",
+            hint="Use the token that `runledger begin` printed for it.",
         )
     return step
 
@@ -154,8 +159,10 @@ def _to_resolve(tx: Transaction, x: Resolution) -> OpenStep | None:
         )
     fate = tx.fate(step)
     if fate.alive:
+        leased = "Its lease runs out by itself; before that its token settles it."
         raise ResolveRefused(
-            f"{shown} is in flight, not in doubt: {fate.how}", hint="Wait for it, or end that process."
+            f"{shown} is in flight, not in doubt: {fate.how}",
+            hint="Wait for it, or end that process." if step.lease is None else leased,
         )
     return step
 

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from runledger.local.directory import Directory, Stat
 from runledger.local.files import Files
-from runledger.local.layout import BRIEF, CHECKPOINT, STATE, segment_first
+from runledger.local.layout import BRIEF, CHECKPOINT, HISTORY, STATE, segment_first
 from runledger.version import VERSION
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "facts_of",
     "file_now",
     "files_now",
+    "history_now",
     "owner_now",
     "read",
     "write",
@@ -75,7 +76,7 @@ class File:
         stat = self.stat
         if stat is None:
             return f"{self.name} -"
-        return f"{self.name} {stat.ino} {stat.size} {stat.mtime_ns} {crc32(self.data):08x}"
+        return f"{self.name} {stat.ino} {stat.size} {stat.mtime_ns} {stat.ctime_ns} {crc32(self.data):08x}"
 
 
 def files_now(files: Files, end: int) -> list[File]:
@@ -129,6 +130,12 @@ def owner_now(files: Files, owner: str, pid: int, start: int, boot: str, pidns: 
     return f"{owner} {pid} {start} {boot} {pidns} {here.boot} {here.pidns} {here.host} {lock} {process}"
 
 
+def history_now(files: Files) -> str:
+    """What a brief keeps of the folded history: only that it is there. What it holds no quick command asks."""
+    stat = files.ledger.stat(HISTORY) if files.ledger is not None else None
+    return "missing" if stat is None else f"inode {stat.ino}"
+
+
 def branch_now(root: str) -> str:
     """What a brief keeps of the branch that is checked out."""
     from runledger.local.checkout import current_branch
@@ -152,7 +159,7 @@ def read(files: Files) -> Brief | None:
 
 def _holds(brief: Brief, files: Files) -> bool:
     brief.files = files_now(files, int(brief["end"]))
-    if brief.all("file") != facts_of(brief.files):
+    if brief.all("file") != facts_of(brief.files) or brief["history"] != history_now(files):
         return False
     for fact in brief.all("owner"):
         owner, pid, start, boot, pidns, *_ = fact.split(" ")

@@ -62,7 +62,7 @@ def _facts(reader: Reader) -> Facts | None:
     reader.refresh()
     journal, view = reader.journal, copied(reader.view)
     run = view.run
-    if journal is None or run is None or not _is_plain(journal, view):
+    if journal is None or run is None or reader.lost_history() or not _is_plain(journal, view):
         return None
     end = journal.offset
     files = briefs.files_now(reader.files, end)
@@ -70,6 +70,7 @@ def _facts(reader: Reader) -> Facts | None:
     rests = {
         "end": [str(end)],
         "file": briefs.facts_of(files),
+        "history": [briefs.history_now(reader.files)],
         "owner": [fact for fact in owners if fact is not None],
         "branch": [briefs.branch_now(reader.files.root)] if run.declared_branch else [],
     }

@@ -1,7 +1,7 @@
 """The only module that touches the operating system's files; a crash model replaces it whole.
 
-Everything is opened relative to a held directory descriptor and never through a symbolic link, so that a link planted
-in ``.run`` cannot lead a write outside. Every refusal of the operating system becomes a ``DiskRefused`` that names the
+Everything is opened relative to a held directory descriptor and never through a symbolic link, and nothing is written
+that has a second name, so that a link planted in ``.run`` cannot lead a write outside. Every refusal of the operating system becomes a ``DiskRefused`` that names the
 path. Names here are single path components.
 
 What is created is its owner's alone, whatever the umask; in a folder that is set up for a group (its set-group-ID bit
@@ -16,33 +16,41 @@ import os
 import stat as _stat
 import time
 
+from runledger.local.layout import APPEND_LOCK, COMPACT_LOCK
+
 TYPE_CHECKING = False  # as ``typing`` has it: that module alone costs as much as a bare interpreter
 if TYPE_CHECKING:
     from typing import Self
 
     from runledger.errors import DiskRefused
 
-__all__ = ["Directory", "File", "Stat", "is_misshapen", "refused"]
+__all__ = ["LINKED", "Directory", "File", "Stat", "is_misshapen", "refused", "unusable"]
 
 _advise = getattr(os, "posix_fadvise", None)
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
+LINKED = "it has a second name (a hard link), under which a write would show too"
+
+_NEVER_WRITTEN = (APPEND_LOCK, COMPACT_LOCK)
+"""Only locked; and to put another file in the place of one that somebody holds would let two in."""
+
 _SHARED = _stat.S_ISGID | _stat.S_IWGRP
 
 RENAME_PAUSES_S = (0.01, 0.03, 0.1, 0.3)
 
 
-class Stat(tuple[int, int, int, int]):
+class Stat(tuple[int, int, int, int, int]):
     """What tells one version of a file from the next."""
 
     # A named tuple by hand, since ``typing`` costs the quick commands as much as a bare interpreter.
     __slots__ = ()
 
-    def __new__(cls, ino: int, size: int, mtime_ns: int, mode: int) -> Self:
-        """Sizes are in bytes, the time in nanoseconds of the file system's clock."""
-        return tuple.__new__(cls, (ino, size, mtime_ns, mode))
+    def __new__(cls, ino: int, size: int, mtime_ns: int, mode: int, ctime_ns: int) -> Self:
+        """Sizes are in bytes, times in nanoseconds of the file system's clock. Whoever sets ``mtime_ns`` back, as copying
+        tools do, moves ``ctime_ns``."""
+        return tuple.__new__(cls, (ino, size, mtime_ns, mode, ctime_ns))
 
     @property
     def ino(self) -> int:
@@ -64,10 +72,15 @@ class Stat(tuple[int, int, int, int]):
         """Its permissions."""
         return self[3]
 
+    @property
+    def ctime_ns(self) -> int:
+        """When anything about it last changed."""
+        return self[4]
+
 
 def _stamp(s: os.stat_result) -> Stat:
     # Made at each look at the state file: the class's own constructor takes four times as long.
-    return _new(Stat, (s.st_ino, s.st_size, s.st_mtime_ns, s.st_mode & 0o777))
+    return _new(Stat, (s.st_ino, s.st_size, s.st_mtime_ns, s.st_mode & 0o777, s.st_ctime_ns))
 
 
 _new = tuple.__new__
@@ -80,7 +93,25 @@ def refused(action: str, path: str, error: OSError) -> DiskRefused:
     reason = error.strerror or str(error)
     if error.errno == _errno.ELOOP:
         reason = "it is a symbolic link, and none is followed here"
-    return DiskRefused(f"cannot {action} {path}: {reason}", path=path, errno=error.errno)
+    return DiskRefused(
+        f"cannot {action} {path}: {reason}", hint=_next_step(path, error.errno), path=path, errno=error.errno
+    )
+
+
+def _next_step(path: str, number: int | None) -> str | None:
+    """What a person does about a thing that is not as it must be; None where the system may say yes next time."""
+    if number not in _MISSHAPEN | {_errno.EACCES, _errno.EPERM, _errno.EMLINK}:
+        return None
+    from runledger.text import shell_quote
+
+    here = shell_quote(path)
+    if number == _errno.EMLINK:
+        return f"With nobody at work on the ledger, give it a content of its own: cp -p {here} {here}.own && mv {here}.own {here}"
+    if number == _errno.ELOOP:
+        return f"If it leads to what belongs here, put that in its place, else move it away. To see: ls -ld {here}"
+    if number in _MISSHAPEN:
+        return f"runledger did not make that. Look at it, and move it away: ls -ld {here}; mv {here} {here}.found"
+    return f"A ledger is private to who made it, unless its folder is set up for a group. To see whose it is: ls -ld {here}"
 
 
 _MISSHAPEN = {
@@ -115,7 +146,12 @@ def unusable(path: str, reason: str, number: int) -> DiskRefused:
     """Of what is there and is not as it must be."""
     from runledger.errors import DiskRefused
 
-    return DiskRefused(f"cannot use {path}: {reason}", path=path, errno=number)
+    return DiskRefused(f"cannot use {path}: {reason}", hint=_next_step(path, number), path=path, errno=number)
+
+
+def _is_component(name: str) -> bool:
+    """Whether a name, which may come out of a record, means nothing but an entry of the directory."""
+    return "/" not in name and "\0" not in name and name not in {"", "..", "."}
 
 
 class File:
@@ -281,6 +317,8 @@ class Directory:
         """A regular file; None where it is missing and not to be created. ``exclusive``: it must be new, and a name
         that is taken raises; a new one gets ``mode``, less the umask."""
         path = f"{self.path}/{name}"
+        if not _is_component(name):
+            raise unusable(path, "that is no name of a file", _errno.EINVAL)
         flags = (os.O_RDWR if write else os.O_RDONLY) | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         if create:
             flags |= os.O_CREAT | (os.O_EXCL if exclusive else 0)
@@ -292,9 +330,13 @@ class Directory:
             return None
         except OSError as error:
             raise refused("open", path, error) from error
-        if not _stat.S_ISREG(os.fstat(fd).st_mode):
+        here = os.fstat(fd)
+        if not _stat.S_ISREG(here.st_mode):
             os.close(fd)
             raise unusable(path, "it is not a regular file", _errno.EINVAL)
+        if write and here.st_nlink > 1 and name not in _NEVER_WRITTEN:
+            os.close(fd)
+            raise unusable(path, LINKED, _errno.EMLINK)
         if create and self._is_shared():
             _share(fd, path, _stat.S_IRGRP | _stat.S_IWGRP)
         return File(fd, path)

@@ -46,6 +46,7 @@ def known(reader: Reader, me: str, active: set[int]) -> Known:
     snapshot = reader.snapshot
     if snapshot is not None:
         problem, unclaimed, shown = snapshot.problem, snapshot.unclaimed, snapshot.lsn
+    problem = reader.lost_history() or problem
     owners = reader.files.owners
     fates = {step.lsn: fate_of(step, owners, me, active) for step in view.open.values()}
     notes = list(unclaimed.notes) if unclaimed is not None else []

@@ -18,7 +18,8 @@ from runledger.local.history import History
 from runledger.local.journal import Behind, Journal
 from runledger.local.layout import CHECKPOINT, HISTORY, SEGMENT_BYTES
 from runledger.local.snapshot import Snapshot
-from runledger.view import Counted, Identity, OpenStep, Settled, View
+from runledger.record import Record
+from runledger.view import Counted, Damage, Identity, OpenStep, Settled, View
 
 __all__ = ["Reader"]
 
@@ -70,7 +71,7 @@ class Reader:
             else:
                 if records:
                     self.stale = True
-                    advance_all(self.view, records)
+                    self._advance(self.view, records)
                     self.stale = False
                 header = self.journal.header
                 if header is not None and header.first != self._segment:
@@ -110,7 +111,7 @@ class Reader:
         if self.counting:
             view.settled = Counted()
         for items in journal.load(view.lsn, view.steps):
-            advance_all(view, items)
+            self._advance(view, items)
         if view.damage and (self._is_overtaken() or self.counting):
             journal.close()
             self.counting = False  # what is lost is told by the steps that are known
@@ -126,6 +127,15 @@ class Reader:
         self.journal = journal
         self._segment = journal.header.first if journal.header is not None else 0
         self.stale = False
+
+    def _advance(self, view: View, items: list[Record | Damage] | list[Record]) -> None:
+        try:
+            advance_all(view, items)
+        except LedgerCorrupt as error:
+            assert self.files.ledger is not None
+            raise LedgerCorrupt(
+                f"{self.files.ledger.path}: {error.message}", hint=error.hint, damage=[]
+            ) from error
 
     def _is_overtaken(self) -> bool:
         """Whether what seems lost was dropped by a compaction that came between the checkpoint and the segments."""
@@ -186,14 +196,23 @@ class Reader:
         """The folded history that the view's checkpoint rests on."""
         history = self._history or self.open_history(self.view.ledger)
         if history is None or not history.covers(self.base):
-            raise LedgerCorrupt(
-                f"{self.files.root}/.run/ledger/{HISTORY}: the folded history is missing or older than the checkpoint "
-                f"({CHECKPOINT}, LSN {self.base}); no key can be told to be new",
-                hint="To see all of it: runledger verify",
-                damage=[],
-            )
+            raise self._without_history("missing or older than the checkpoint")
         self._history = history
         return history
+
+    def lost_history(self) -> LedgerCorrupt | None:
+        """The refusal that every step will get because the history is gone; whether it is sound is not looked at."""
+        ledger = self.files.ledger
+        gone = bool(self.base) and ledger is not None and ledger.stat(HISTORY) is None
+        return self._without_history("missing") if gone else None
+
+    def _without_history(self, how: str) -> LedgerCorrupt:
+        return LedgerCorrupt(
+            f"{self.files.root}/.run/ledger/{HISTORY}: the folded history is {how} ({CHECKPOINT}, LSN {self.base}); "
+            "no key can be told to be new",
+            hint="Put it back from a copy. To go on without it, with the loss on record: runledger repair",
+            damage=[],
+        )
 
     def folded(self) -> Iterator[Settled]:
         """Every outcome in the folded history, on a connection of its own."""

@@ -8,6 +8,7 @@ record, or a copy aside where it cannot be read, before the next snapshot replac
 from __future__ import annotations
 
 import os
+import re
 import time
 from zlib import crc32
 
@@ -35,6 +36,7 @@ __all__ = ["Snapshot"]
 RACY_NS = 20_000_000
 """File times tick in steps of some milliseconds: a file younger than this may change again without its stamp moving."""
 
+_TEMPORARY = re.compile(rf"\.{re.escape(STATE)}\.[0-9]+\.[0-9a-f]{{12}}\.tmp", re.ASCII)
 LEFTOVER_NS = 10_000_000_000
 """A temporary file this old has no writer any more."""
 
@@ -165,8 +167,16 @@ class Snapshot:
                 f"the state file is of another plan than this ledger's run {escape(run.plan_id)}: {edit.reason}"
             )
             return []
+        if edit.kind == "unreadable" and not keep:
+            self.problem = RunStateInvalid(
+                f"{self.directory.path}/{STATE} cannot be read: {edit.reason}",
+                hint="Set it right by hand. The next step or move keeps it aside as it is, "
+                f"and goes on with what the journal says: {run.state}.",
+            )
+            return []
         observed = Observed(lsn=view.lsn, at=view.at, run=run.id)
         if edit.kind == "edit":
+            self.lsn = max(self.lsn, min(_lsn_of(data), view.lsn))
             observed.document, observed.ignored = edit.document, edit.ignored
             return [observed]
         copy, new = self._aside(data) if keep else ("", True)
@@ -231,7 +241,7 @@ class Snapshot:
             return
         self._cleared = True
         for name in self.directory.names():
-            if name.startswith(f".{STATE}.") and name.endswith(".tmp"):
+            if _TEMPORARY.fullmatch(name):
                 stat = self.directory.stat(name)
                 if stat is not None and abs(time.time_ns() - stat.mtime_ns) > LEFTOVER_NS:
                     self.directory.unlink(name)
