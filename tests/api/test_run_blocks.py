@@ -51,10 +51,10 @@ def test_an_async_block(root: Path, ledger: Ledger) -> None:
                 raise ValueError("no way on")
 
     asyncio.run(main("one", fails=False))
-    assert ledger.status().state == "JACKED_OUT"
+    assert state(root)["state"] == "JACKED_OUT"
     with pytest.raises(ValueError, match="no way on"):
         asyncio.run(main("two", fails=True))
-    assert ledger.status().state == "HALTED"
+    assert state(root)["state"] == "HALTED"
 
 
 @pytest.mark.parametrize("error", [ValueError("no way on"), KeyboardInterrupt(), SystemExit(1)], ids=repr)

@@ -23,9 +23,13 @@ class StateKeeper:
     def __init__(self, sequencer: Sequencer) -> None:
         self._sequencer = sequencer
         self._writing = threading.Lock()
+        self._writer = 0
 
-    def after_records(self) -> None:
-        """Write if something is due: at once after a move or a doubt, else once a second."""
+    def after_records(self, *, moved: bool = False) -> None:
+        """Write if something is due: at once after a move or a doubt, else once a second. After a move it is shown on
+        return, by whomever."""
+        if moved and self._begin(wait=True):
+            self._end()  # somebody may have been writing it, but not have been done
         if self.is_due():
             self.write()
 
@@ -38,7 +42,7 @@ class StateKeeper:
         """Bring the state file up to date; False, with a warning, where it cannot be written. On ``closing``,
         activity of a later second than the file tells of is written even if the last write is not a second old."""
         sequencer = self._sequencer
-        if sequencer.failed is not None or sequencer.forked or not self._writing.acquire(blocking=False):
+        if sequencer.failed is not None or sequencer.forked or not self._begin(wait=closing or sequencer.tx.urgent):
             return False
         try:
             written = any(self._write_once(closing=closing) for _ in range(TRIES))
@@ -50,7 +54,19 @@ class StateKeeper:
                 self._renew_brief()
             return written
         finally:
-            self._writing.release()
+            self._end()
+
+    def _begin(self, *, wait: bool) -> bool:
+        """Take the turn; False where another thread has it. A signal's handler never waits for what it interrupted."""
+        here = threading.get_ident()
+        if self._writer == here or not self._writing.acquire(blocking=wait):
+            return False
+        self._writer = here
+        return True
+
+    def _end(self) -> None:
+        self._writer = 0
+        self._writing.release()
 
     def _renew_brief(self) -> None:
         from runledger.local.brief_maker import renew  # what it tells is told by nothing else here

@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, cast
 
 from runledger.errors import LedgerError
@@ -114,7 +115,16 @@ class LocalStore:
         done: Callable[[Any, BaseException | None], None],
         soon: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:
+        def shown(answer: Any, error: BaseException | None) -> None:
+            try:
+                self._afterwards(moved=True)
+            finally:
+                done(answer, error)
+
         def finished(answer: Any, error: BaseException | None) -> None:
+            if type(request) is Move and error is None:  # a move has returned when the state file shows it
+                self._worker.call(partial(shown, answer, error))
+                return
             done(answer, error)
             if self.state_keeper.is_due() or self._is_long():
                 self._worker.call(self._afterwards)
@@ -185,7 +195,7 @@ class LocalStore:
         try:
             return self._group.submit(self._ticket(request, None))
         finally:
-            self._afterwards()
+            self._afterwards(moved=type(request) is Move)
 
     def _ticket(
         self,
@@ -263,10 +273,10 @@ class LocalStore:
 
     # --- afterwards ---------------------------------------------------------------------------------------------
 
-    def _afterwards(self) -> None:
+    def _afterwards(self, *, moved: bool = False) -> None:
         """What follows a durable record: the snapshot, and a compaction when the journal is long."""
-        if self.tx.unshown:
-            self.state_keeper.after_records()
+        if self.tx.unshown or moved:
+            self.state_keeper.after_records(moved=moved)
         if self._is_long():
             threading.Thread(target=self._compact_unasked, name="runledger-compaction", daemon=True).start()
 
