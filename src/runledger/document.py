@@ -128,6 +128,7 @@ class Document:
             return False
         position = next(at for at, other in enumerate(parent.members) if other is member)
         del parent.members[position]
+        parent.changed()
         if not parent.members:
             parent.tail = ""
         elif position == 0:
@@ -161,7 +162,8 @@ class Document:
             return
         names = [member.name for member in container.members]
         if len(set(names)) != len(names):
-            twin = next(name for at, name in enumerate(names) if name in names[:at])
+            seen: set[str] = set()
+            twin = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # None: it is new
             where = ".".join(map(str, path)) or "the document"
             raise DocumentDamaged(f"{where} says {twin[:100]!r} twice", 0)
 
@@ -182,6 +184,7 @@ class Document:
         parent.members.append(
             _Member(lead, key, colon, style.render(value, item=name is None and not spread))
         )
+        parent.changed()
 
     def _style(self, path: Path, line: str | None) -> Style:
         """How to write inside the container at ``path``: its colon, the document's indentation."""
@@ -226,22 +229,28 @@ class _Member:
 class _Container:
     """An object or an array taken apart by one level; ``tail`` is the white space before its end."""
 
-    __slots__ = ("bracket", "members", "tail")
+    __slots__ = ("_named", "bracket", "members", "tail")
 
     def __init__(self, text: str, depth: int) -> None:
         parts, self.tail = json_text.members(text, depth)
         self.bracket = text[0]
         self.members = [_Member(*part) for part in parts]
+        self._named: dict[str, _Member] | None = None
+
+    def changed(self) -> None:
+        """A member came or went."""
+        self._named = None
 
     def find(self, step: str | int) -> _Member | None:
         if isinstance(step, int):
             fits = self.bracket == "[" and 0 <= step < len(self.members)
             return self.members[step] if fits else None
-        if self.bracket == "{":
-            for member in reversed(self.members):
-                if member.name == step:
-                    return member
-        return None
+        if self.bracket != "{":
+            return None
+        if self._named is None:
+            # Else each item of a long list would be found by a walk over all its parents' members.
+            self._named = {member.name: member for member in self.members}
+        return self._named.get(step)
 
     def write(self, pieces: list[str]) -> None:
         pieces.append(self.bracket)
