@@ -1,8 +1,8 @@
 """The only module that touches the operating system's files; a crash model replaces it whole.
 
 Everything is opened relative to a held directory descriptor and never through a symbolic link, and nothing is written
-that has a second name, so that a link planted in ``.run`` cannot lead a write outside. Every refusal of the operating system becomes a ``DiskRefused`` that names the
-path. Names here are single path components.
+that has a second name, so that a link planted in ``.run`` cannot lead a write outside. Every refusal of the operating
+system becomes a ``DiskRefused`` that names the path. Names here are single path components.
 
 What is created is its owner's alone, whatever the umask; in a folder that is set up for a group (its set-group-ID bit
 is set, and the group may write) it is the group's too.
@@ -48,8 +48,8 @@ class Stat(tuple[int, int, int, int, int]):
     __slots__ = ()
 
     def __new__(cls, ino: int, size: int, mtime_ns: int, mode: int, ctime_ns: int) -> Self:
-        """Sizes are in bytes, times in nanoseconds of the file system's clock. Whoever sets ``mtime_ns`` back, as copying
-        tools do, moves ``ctime_ns``."""
+        """Sizes are in bytes, times in nanoseconds of the file system's clock. Whoever sets ``mtime_ns`` back, as
+        copying tools do, moves ``ctime_ns``."""
         return tuple.__new__(cls, (ino, size, mtime_ns, mode, ctime_ns))
 
     @property
@@ -106,12 +106,13 @@ def _next_step(path: str, number: int | None) -> str | None:
 
     here = shell_quote(path)
     if number == _errno.EMLINK:
-        return f"With nobody at work on the ledger, give it a content of its own: cp -p {here} {here}.own && mv {here}.own {here}"
+        copied = f"cp -p {here} {here}.own && mv {here}.own {here}"
+        return f"With nobody at work on the ledger, give it a content of its own: {copied}"
     if number == _errno.ELOOP:
         return f"If it leads to what belongs here, put that in its place, else move it away. To see: ls -ld {here}"
     if number in _MISSHAPEN:
         return f"runledger did not make that. Look at it, and move it away: ls -ld {here}; mv {here} {here}.found"
-    return f"A ledger is private to who made it, unless its folder is set up for a group. To see whose it is: ls -ld {here}"
+    return f"A ledger is private, unless its folder is set up for a group. To see whose it is: ls -ld {here}"
 
 
 _MISSHAPEN = {

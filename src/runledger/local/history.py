@@ -78,6 +78,7 @@ class History:
         self._covered = 0
         self._rewritten = False
         self._failed = False
+        self._proved = False
         self._failures = files.failures()
 
     # --- open and close -------------------------------------------------------------------------------------
@@ -125,18 +126,27 @@ class History:
         return history
 
     def _open(self) -> None:
+        self._proved = False
         try:
             if self.read_only:
                 self._connection = self._connect_read_only()
             else:
+                files.refuse_links(self.path)
                 self._connection = files.connect(self.path, "mode=rw")
                 self._inode = files.note_writer(self.path)
+                self._prove()
                 self._connection.execute("PRAGMA journal_mode=WAL")
                 self._connection.execute("PRAGMA synchronous=FULL")
                 self._connection.execute("PRAGMA wal_autocheckpoint=0")
             self._cursor = self._connection.cursor()
         except self._failures as error:
             raise files.translated(self.path, error) from error
+
+    def _prove(self) -> None:
+        """Nothing is asked of a database that is made otherwise than a history, and nothing is written to it."""
+        if not self._proved:
+            files.check_schema(self.path, self._open_connection())
+            self._proved = True
 
     def _connect_read_only(self) -> sqlite3.Connection:
         """Without a log the file is all there is, and is read without locks while its stamp stays the same.
@@ -224,6 +234,7 @@ class History:
         """The answer of ``query``; without locks, of a file that nobody changed meanwhile."""
         for _ in range(_OVERTAKEN):
             try:
+                self._prove()
                 answer = query()
             except self._failures as error:
                 if not self._is_overtaken():

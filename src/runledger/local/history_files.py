@@ -13,8 +13,8 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from runledger.errors import DiskRefused, LedgerBusy, LedgerError
-from runledger.local.directory import Directory
-from runledger.local.history_rows import corrupt
+from runledger.local.directory import LINKED, Directory, unusable
+from runledger.local.history_rows import SCHEMA, corrupt
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,6 +23,7 @@ __all__ = [
     "BUSY_S",
     "Copy",
     "Stamp",
+    "check_schema",
     "connect",
     "copy",
     "create",
@@ -30,6 +31,7 @@ __all__ = [
     "forget_writer",
     "is_written_here",
     "note_writer",
+    "refuse_links",
     "settled_stamp",
     "stamp_of",
     "translated",
@@ -37,6 +39,9 @@ __all__ = [
 
 BUSY_S = 5.0
 """How long to wait for another process's transaction."""
+
+LARGEST_ROW = 300 << 20
+"""In bytes: the copy of a checkpoint is the longest thing in it. A size that is only claimed is not believed."""
 
 _RACY_NS = 20_000_000
 _COPIES = 20
@@ -96,16 +101,27 @@ def stamp_of(path: str) -> Stamp | None:
                 f"cannot open {path + suffix}: {error.strerror}", path=path, errno=error.errno
             ) from error
         if not stat.S_ISREG(here.st_mode):
-            raise DiskRefused(
-                f"cannot use {path + suffix}: it is not a regular file",
-                path=path + suffix,
-                errno=errno.EINVAL,
-            )
+            raise unusable(path + suffix, "it is not a regular file", errno.EINVAL)
         found.append(here)
     main, wal = found[0], found[1]
     if main is None:
         return None
     return Stamp(main.st_ino, main.st_size, main.st_mtime_ns, wal.st_size if wal is not None else 0)
+
+
+def refuse_links(path: str) -> None:
+    """What SQLite would write into must have no second name: it may be anybody's file, anywhere.
+
+    Raises:
+        DiskRefused: one of the database's files has one.
+    """
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        try:
+            here = os.lstat(path + suffix)
+        except OSError:
+            continue
+        if here.st_nlink > 1:
+            raise unusable(path + suffix, LINKED, errno.EMLINK)
 
 
 def settled_stamp(path: str) -> Stamp | None:
@@ -146,10 +162,33 @@ def connect(path: str, mode: str) -> sqlite3.Connection:
         f"file://{name}?{mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_S
     )
     connection.text_factory = bytes
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA cell_size_check=ON")
     connection.execute("PRAGMA temp_store=MEMORY")
     return connection
+
+
+def check_schema(path: str, connection: sqlite3.Connection) -> None:
+    """Before anything is asked or written: the tables are ours as they were made, and nothing else is there. A view in
+    a table's place can answer without end, and a trigger can undo what is written.
+
+    Raises:
+        LedgerCorrupt: it is somebody else's database, or was changed by somebody.
+    """
+    made = {" ".join(one.split()) for one in SCHEMA.split(";") if one.strip()}
+    found = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 50").fetchall()
+    for kind, name, sql in found:
+        if kind == b"table" and name.startswith(b"sqlite_"):
+            continue
+        text = " ".join((sql or b"").decode("utf-8", "replace").split())
+        if text not in made:
+            raise corrupt(
+                path, f"it has a {kind.decode()} that no history has ({name.decode('utf-8', 'replace')})"
+            )
+        made.remove(text)
+    if made:
+        raise corrupt(path, "one of its tables is missing")
 
 
 def create(path: str, script: str, rows: list[tuple[int, bytes, int]]) -> None:
