@@ -92,7 +92,15 @@ class StepReport(msgspec.Struct, frozen=True):
 
 def mark_report(mark: MarkView) -> MarkReport:
     """A mark with its data decoded."""
-    return MarkReport(mark.at, mark.label, msgspec.json.decode(mark.data) if memoryview(mark.data) else None)
+    return MarkReport(mark.at, mark.label, _told(mark.data) if memoryview(mark.data) else None)
+
+
+def _told(raw: msgspec.Raw) -> Any:
+    """The value of a payload; where Python has none for it, its JSON as a text: whoever wrote it, a report comes."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return bytes(raw).decode("utf-8", "replace")
 
 
 def report_of(step: OpenStep, fate: Fate) -> StepReport:

@@ -13,9 +13,11 @@ from typing import Any
 from msgspec import Raw
 
 from runledger import record as r
+from runledger.document import Document, DocumentDamaged
+from runledger.errors import LedgerCorrupt
 from runledger.losses import begun, identified, looked_at, lost
 from runledger.run_state import HALTED, JACKED_OUT, RUNNING
-from runledger.state_reading import apply_reading, read
+from runledger.state_reading import Reading, Unreadable, apply_reading, read
 from runledger.view import (
     Counted,
     Damage,
@@ -132,6 +134,8 @@ def _lost(view: View, x: r.Lost) -> None:
 
 
 def _started(view: View, x: r.Started) -> None:
+    if x.document is not None:
+        _is_document(x, x.document)
     sprints = [SprintView(id=s) for s in x.sprints]
     view.run = Run(
         id=x.run,
@@ -148,7 +152,7 @@ def _started(view: View, x: r.Started) -> None:
 
 
 def _adopted(view: View, x: r.Adopted) -> None:
-    run = apply_reading(None, read(x.document.encode()), run_id=x.run)
+    run = apply_reading(None, _reading(x, x.document), run_id=x.run)
     run.declared_branch = bool(run.branch)
     view.run = run
 
@@ -157,13 +161,37 @@ def _observed(view: View, x: r.Observed) -> None:
     if x.document is None or view.run is None:
         return
     before = view.run.state
-    run = apply_reading(view.run, read(x.document.encode()), run_id=view.run.id, obey=x.ignored is None)
+    reading = _reading(x, x.document)
+    run = apply_reading(view.run, reading, run_id=view.run.id, obey=x.ignored is None)
     if run.state == HALTED and before != HALTED:
         run.failed_at = run.failed_at or x.at
         run.failure_sprint = run.failure_sprint or run.current
         run.reason = run.reason or "halted by hand in the state file"
     run.unsure = 0
     view.run = run
+
+
+def _reading(x: r.Record, text: str) -> Reading:
+    """What the state file says that a record holds. Only what could be read was ever put on record."""
+    try:
+        return read(text.encode())
+    except Unreadable as error:
+        raise _no_document(x, error) from error
+
+
+def _is_document(x: r.Record, text: str) -> None:
+    try:
+        Document(text)
+    except DocumentDamaged as error:
+        raise _no_document(x, error) from error
+
+
+def _no_document(x: r.Record, error: Exception) -> LedgerCorrupt:
+    return LedgerCorrupt(
+        f"the record with LSN {x.lsn} holds a state file that cannot be read: {error}",
+        hint="No version of runledger writes that. To see the record: runledger log --json",
+        damage=[],
+    )
 
 
 def _sprint(view: View, x: r.Sprint) -> None:

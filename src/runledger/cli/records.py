@@ -68,14 +68,15 @@ def _line(item: Record | Damage) -> str:
             f"damage: {escape(item.file)}, offset {item.offset}: LSN {item.first} to {item.last} are lost: "
             f"{escape(item.reason)}"
         )
-    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(item))
+    fields = msgspec.json.decode(msgspec.json.encode(item), type=dict[str, msgspec.Raw])
     facts = [f"{name}={_shown(value)}" for name, value in fields.items() if name not in _HOUSEKEEPING]
-    return " ".join([f"{item.lsn:>6}", item.at, f"{fields['t']:<9}", *facts]).rstrip()
+    return " ".join([f"{item.lsn:>6}", escape(item.at), f"{_shown(fields['t']):<9}", *facts]).rstrip()
 
 
-def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    text = escape(text)
+def _shown(value: msgspec.Raw) -> str:
+    """A text as it is, anything else as its JSON, of which not all is a value in Python."""
+    raw = bytes(value)
+    text = escape(msgspec.json.decode(raw) if raw[:1] == b'"' else raw.decode("utf-8", "replace"))
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 

@@ -113,6 +113,13 @@ def _bad(line: bytes) -> BadLine:
 
 
 def _newer(what: str, error: Exception) -> NewerVersion:
+    if isinstance(error, RecursionError):
+        # Not damage: of a line of ours it is the caller's stack that is nearly used up.
+        return NewerVersion(
+            f"{what} nests deeper than can be read here",
+            hint="No version of runledger writes more than 200 levels. If your program is deep inside calls, "
+            "open the ledger higher up.",
+        )
     return NewerVersion(f"{what} was written by a later version of runledger: {error}")
 
 

@@ -9,7 +9,7 @@ from runledger.errors import DiskRefused, LedgerCorrupt
 from runledger.local import frame
 from runledger.local.directory import Directory, File
 from runledger.local.frame import Header
-from runledger.local.layout import segment_first, segment_name
+from runledger.local.layout import LONGEST_LINE, segment_first, segment_name
 from runledger.local.salvage import Walk, lost_whole
 from runledger.local.segment import (
     Lines,
@@ -262,7 +262,7 @@ class JournalReader:
                 return found
             if data:
                 walk = Walk(self.lsn, self.steps)
-                lines = scan(data, self.offset, self.seed, walk)
+                lines = scan(data, self.offset, self.seed, walk, self.file.path)
                 if lines.records:
                     self.lsn, self.steps = walk.lsn, walk.steps
                     ends = lines.end - self.offset
@@ -298,6 +298,8 @@ class JournalReader:
         """What follows, up to filler or the file's end."""
         data = file.pread(READ_ON, self.offset)
         while len(data) % READ_ON == 0 and data and data[0] != 0x0A and b"\n\n" not in data:
+            if len(data) >= LONGEST_LINE:
+                break  # what is beyond is read when this is done with
             more = file.pread(max(READ_ON, len(data)), self.offset + len(data))
             if not more:
                 break

@@ -91,12 +91,7 @@ def open_segment(
     try:
         head = file.pread(4096, 0)
         line, newline, _ = head.partition(b"\n")
-        try:
-            if not newline:
-                raise BadLine("the segment's header is damaged")
-            header = frame.header_of(line)
-        except BadLine as bad:
-            raise corrupt(file.path, 0, first, str(bad)) from bad
+        header = _header_in(line if newline else b"", file.path, first)
         if ledger is not None and header.ledger != ledger:
             raise corrupt(file.path, 0, first, f"it belongs to another ledger ({header.ledger})")
         if header.first != first:
@@ -109,6 +104,15 @@ def open_segment(
     return file, header, len(line) + 1
 
 
+def _header_in(line: bytes, path: str, first: int) -> Header:
+    try:
+        return frame.header_of(line)
+    except BadLine as bad:
+        raise corrupt(path, 0, first, str(bad)) from bad
+    except NewerVersion as error:
+        raise NewerVersion(f"{path}, offset 0: {error.message}", hint=error.hint) from error
+
+
 def corrupt(path: str, offset: int, lsn: int, reason: str) -> LedgerCorrupt:
     """The error for damage that leaves nothing to go on with."""
     finding = Damage(file=path, offset=offset, first=lsn, last=lsn, reason=reason)
@@ -119,8 +123,9 @@ def corrupt(path: str, offset: int, lsn: int, reason: str) -> LedgerCorrupt:
     )
 
 
-def scan(data: bytes, base: int, seed: int, walk: Walk) -> Lines:
-    """The good lines at the start of ``data`` (at offset ``base``), up to filler, an unfinished line or a bad one."""
+def scan(data: bytes, base: int, seed: int, walk: Walk, path: str = "") -> Lines:
+    """The good lines at the start of ``data`` (at offset ``base`` of ``path``), up to filler, an unfinished line or a
+    bad one."""
     records, offsets, at = _sound_start(data, base, seed, walk)
     decode = frame.decode
     while True:
@@ -131,6 +136,9 @@ def scan(data: bytes, base: int, seed: int, walk: Walk) -> Lines:
             record = decode(data[at:end], seed)
         except BadLine as bad:
             return Lines(records, offsets, base + at, bad)
+        except NewerVersion as error:
+            where = f"{path}, offset {base + at}, LSN {walk.lsn + 1}"
+            raise NewerVersion(f"{where}: {error.message}", hint=error.hint) from error
         if record.lsn != walk.lsn + 1:
             return Lines(
                 records, offsets, base + at, BadLine(f"LSN {record.lsn} where {walk.lsn + 1} is due")
@@ -155,7 +163,10 @@ def _sound_start(data: bytes, base: int, seed: int, walk: Walk) -> tuple[list[Re
         block = block[: -len(lines.pop()) - 1]
     if not frame.all_checked(lines, seed):
         return [], [], 0
-    records = frame.decode_many(memoryview(block))
+    try:
+        records = frame.decode_many(memoryview(block))
+    except NewerVersion:
+        return [], [], 0  # line by line will tell which it is
     if (
         records[0].lsn != walk.lsn + 1
         or records[-1].lsn != walk.lsn + len(records)
@@ -210,7 +221,7 @@ def _read_lines(
     """A sealed segment line by line: every stretch of bad bytes becomes one ``Damage`` up to the next good record."""
     while walk.lsn < last:
         data = _whole_lines(file, offset, size)
-        lines = scan(data, offset, seed, walk)
+        lines = scan(data, offset, seed, walk, file.path)
         if lines.records:
             yield list(lines.records)
         if lines.bad is None and lines.end > offset and lines.end < size:
@@ -268,7 +279,7 @@ def read_tail(file: File, header: Header, start: int, walk: Walk) -> Iterator[Li
     offset = start
     while offset < size:
         data = _whole_lines(file, offset, size)
-        lines = scan(data, offset, seed, walk)
+        lines = scan(data, offset, seed, walk, file.path)
         if lines.records:
             yield lines
         more = lines.bad is None and lines.end - offset == len(data) and len(data) > 0
