@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["escape", "shell_quote"]
+__all__ = ["escape", "escape_json", "shell_quote"]
 
 # C0, DEL, C1; marks and controls of writing direction; separators of lines; halves of surrogate pairs
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
@@ -19,6 +19,21 @@ def escape(text: str) -> str:
 
 def _escaped(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def escape_json(text: bytes) -> bytes:
+    r"""The same JSON, on one line; what a terminal would act on is written as ``\uNNNN``."""
+    told = text.decode("utf-8", "surrogatepass")
+    if told.isprintable():
+        return text
+    import re
+
+    # JSON allows the first 32 only between values, and all others only in strings.
+    return re.sub(f"[{_UNSAFE}]", lambda found: _in_json(ord(found[0])), told).encode()
+
+
+def _in_json(code: int) -> str:
+    return " " if code < 0x20 else f"\\u{code:04x}"
 
 
 def shell_quote(text: str) -> str:

@@ -8,12 +8,16 @@ import time
 from runledger.local import brief as briefs
 from runledger.local.brief import MOMENT, Brief
 from runledger.local.files import Files, find_root
+from runledger.text import escape, escape_json
 
 TYPE_CHECKING = False  # as ``typing`` has it: that module alone costs as much as a bare interpreter
 if TYPE_CHECKING:
     from runledger.moment import Moment
 
 __all__ = ["answered"]
+
+_CODES = frozenset({0, 1, 76, 77, 78})
+"""What the quick commands end with; whoever else may write a brief has no other say."""
 
 
 def answered(name: str, *, as_json: bool, quiet: bool) -> int | None:
@@ -41,6 +45,8 @@ def _said(name: str, *, as_json: bool, quiet: bool) -> tuple[int, bytes] | None:
     if brief is None:
         return None
     code = int(brief[f"{name}-code"])
+    if code not in _CODES:
+        return None
     if quiet and not as_json:
         return code, b""
     if not as_json and (sys.stdout.isatty() or sys.stdout.encoding.lower() not in ("utf-8", "utf8")):
@@ -49,7 +55,9 @@ def _said(name: str, *, as_json: bool, quiet: bool) -> tuple[int, bytes] | None:
     if MOMENT in text:
         moment = _moment(brief)
         text = text.replace(MOMENT, moment.members() if as_json else "\n".join(moment.lines()))
-    return code, f"{text}\n".encode()
+    if as_json:
+        return code, escape_json(text.encode()) + b"\n"
+    return code, "".join(f"{escape(line)}\n" for line in text.split("\n")).encode()
 
 
 def _moment(brief: Brief) -> Moment:

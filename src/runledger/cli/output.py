@@ -8,7 +8,7 @@ import sys
 
 import msgspec
 
-from runledger.text import escape
+from runledger.text import escape, escape_json
 
 __all__ = ["Raw", "complain", "describe", "document", "note", "outcome_line", "paint", "raw", "result"]
 
@@ -23,7 +23,7 @@ def result(text: str) -> None:
 def document(value: object) -> None:
     """A result for a program: one JSON object on one line."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
+    sys.stdout.buffer.write(escape_json(msgspec.json.encode(value)) + b"\n")
 
 
 def note(text: str) -> None:
@@ -38,7 +38,7 @@ def complain(message: str, hint: str) -> None:
 
 def describe(value: object) -> None:
     """An object for a program on standard error."""
-    _to_stderr(msgspec.json.encode(value).decode())
+    _to_stderr(escape_json(msgspec.json.encode(value)).decode())
 
 
 def paint(word: str) -> str:
