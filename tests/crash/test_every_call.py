@@ -40,23 +40,27 @@ def test_another_cut_in_what_follows() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(7200)
-def test_every_call_and_every_call_after_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """All of it: each call, each outcome; each call again in what follows; at least 5,000 states, which are counted."""
-    states = 0
-    calls, following = calls_of(work), calls_of(work, go_on)
+@pytest.mark.timeout(0)
+def test_every_call(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each call, each outcome, and a kill of each kind; the states are counted, at least 5,000."""
+    states, calls = 0, calls_of(work)
     for call in range(1, calls + 1):
         states += sum(cut_short(Cut(call, left)) for left in [*LEFT, *range(10_000 + call, 10_004 + call)])
         states += sum(cut_short(Cut(call, "nothing", True, done, torn)) for done, torn in KILLS)
-    once = states
+    with capsys.disabled():
+        print(f"\ncrash states after one cut: {states}, at {calls} calls")
+    assert states >= 5000
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_every_call_after_every_call(capsys: pytest.CaptureFixture[str]) -> None:
+    """The recovery from a cut at each call is cut itself at each of its calls; the states are counted."""
+    states, calls, following = 0, calls_of(work), calls_of(work, go_on)
     left, kinds = cycle([*LEFT, *range(20_000, 20_019)]), cycle([False, False, False, True])
     for call in range(1, calls + 1):
         for again in range(1, following + 1):
-            states += cut_short(
-                Cut(call, next(left), kill=next(kinds)), Cut(again, next(left), kill=next(kinds))
-            )
+            first, second = (Cut(at, next(left), kill=next(kinds)) for at in (call, again))
+            states += cut_short(first, second)
     with capsys.disabled():
-        print(
-            f"\ncrash states: {once} after one cut, {states - once} after two; {calls} and {following} calls"
-        )
-    assert states >= 5000
+        print(f"\ncrash states after two cuts: {states}, at {calls} and {following} calls")

@@ -12,7 +12,7 @@ import pytest
 
 from runledger import record as r
 from runledger.errors import LedgerCorrupt, NewerVersion
-from runledger.local import frame
+from runledger.local import frame, segment
 from tests.support.journals import Journals, commit, intent
 
 
@@ -95,6 +95,23 @@ def test_record_without_its_line_feed_is_torn(journals: Journals) -> None:
     _, begin, end = journals.line(5)
     journals.cut(5, end - begin - 1)
     assert (journals.read().verdict, journals.read().lsns) == ("torn", [1, 2, 3, 4])
+
+
+def test_record_that_was_whole_by_the_second_look_is_read(
+    journals: Journals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader without the lock meets a record in the writing, and looks again before it calls that torn."""
+    whole = journals.tail.read_bytes()
+    _, begin, _ = journals.line(5)
+    journals.tail.write_bytes(whole[: begin + 40].ljust(len(whole), b"\n"))
+
+    def written_meanwhile(*_: object) -> None:
+        journals.tail.write_bytes(whole)
+
+    monkeypatch.setattr(segment, "_proof", written_meanwhile)
+    monkeypatch.setattr(segment, "_untorn", written_meanwhile)
+    read = journals.read()
+    assert (read.verdict, read.lsns) == ("clean", [1, 2, 3, 4, 5])
 
 
 @pytest.mark.parametrize("filler", [b"\n", b"\0"], ids=["newlines", "zeros"])

@@ -1,0 +1,127 @@
+"""A real run under strace, cut at any point: what a power cut may leave there is opened by the real code."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.crash.outcomes import OUTCOMES, outcome
+from tests.crash.sweep import SHM
+from tests.recorded.disk import Disk
+from tests.recorded.facts import Facts
+from tests.recorded.program import FIRST, SECOND
+from tests.recorded.recording import Operation, operations, wrap
+from tests.support.children import ran
+from tests.support.faults import requires_strace
+
+pytestmark = requires_strace
+
+
+class Recording(NamedTuple):
+    """What the program did and said, and where a cut leaves something new: behind each operation on the disk."""
+
+    done: list[Operation]
+    points: list[int]
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """The program, killed inside a step and started again."""
+    folder = tmp_path_factory.mktemp("recorded")
+    root = folder / "root"
+    root.mkdir()
+    done: list[Operation] = []
+    for number, (program, code) in enumerate([(FIRST, -9), (SECOND, 0)]):
+        log = folder / f"trace{number}"
+        ran(program, root, wrap=wrap(log), code=code)
+        done += operations(log, root)
+    return Recording(done, [at for at, operation in enumerate(done, 1) if operation.kind != "say"])
+
+
+class Cut(NamedTuple):
+    """After how many operations, and what is left."""
+
+    at: int
+    left: str | int
+
+
+def cut(recording: Recording, cuts: list[Cut]) -> int:
+    """Play the recording and look at each cut, which are in order; how many folders were looked at."""
+    disk, facts = Disk(), Facts()
+    waiting = iter([*cuts, None])
+    following = next(waiting)
+    with tempfile.TemporaryDirectory(prefix="runledger-cut-", dir=SHM) as folder:
+        for at, operation in enumerate(recording.done, 1):
+            if operation.kind == "say":
+                facts.hear(operation.data.decode())
+            disk.play(operation)
+            while following is not None and following.at == at:
+                root = Path(folder, "root")
+                disk.cut(outcome(following.left), root)
+                try:
+                    facts.check(root)
+                except BaseException as error:
+                    error.add_note(f"{following}, after {recording.done[max(0, at - 8) : at]}")
+                    raise
+                shutil.rmtree(root)
+                following = next(waiting)
+    assert following is None, f"{following} was not reached"
+    return len(cuts)
+
+
+def test_the_recording_is_of_all_that_happened(recording: Recording) -> None:
+    """Played to its end with everything on the disk it gives the very ledger that the program left, acknowledged."""
+    kinds = {operation.kind for operation in recording.done}
+    assert kinds >= {"say", "create", "write", "truncate", "sync", "datasync", "rename", "unlink", "mkdir"}
+    said = [operation.data.decode().split()[0] for operation in recording.done if operation.kind == "say"]
+    assert said.count("committed") == 12
+    assert {
+        path for operation in recording.done if (path := operation.path).startswith(".run/ledger/history.db")
+    }
+    assert cut(recording, [Cut(len(recording.done), "everything")]) == 1
+
+
+def test_a_power_cut_at_some_points(recording: Recording, seed: int) -> None:
+    """No acknowledged fact is lost, no commit is seen before its writing, the state file is whole; a few folders."""
+    draw = random.Random(seed)
+    cuts = [
+        Cut(draw.choice(recording.points), draw.choice([*OUTCOMES, draw.randrange(10**6)])) for _ in range(60)
+    ]
+    cuts.sort(key=lambda each: each.at)
+    assert cut(recording, cuts) == 60
+
+
+def test_a_power_cut_in_a_compaction(recording: Recording) -> None:
+    """The same where the database has just been written to, and only what was synced is left."""
+    points = [
+        at
+        for at, (before, then) in enumerate(pairwise(recording.done), 1)
+        if "/history.db" in before.path and "/history.db" not in then.path
+    ]
+    assert len(points) > 3
+    cuts = sorted(Cut(min(at + after, len(recording.done)), "nothing") for at in points for after in (0, 20))
+    assert cut(recording, cuts) == 2 * len(points)
+
+
+def every_cut(recording: Recording, seed: int) -> Iterator[Cut]:
+    draw = random.Random(seed)
+    for at in recording.points:
+        yield from (Cut(at, left) for left in [*OUTCOMES, *(draw.randrange(10**6) for _ in range(12))])
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_a_power_cut_at_every_point(
+    recording: Recording, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same for all of them, with each telling outcome and a dozen others; what was looked at is counted."""
+    folders = cut(recording, list(every_cut(recording, seed)))
+    with capsys.disabled():
+        print(f"\npower cuts: {folders} folders after {len(recording.points)} system calls")
