@@ -3,77 +3,22 @@
 from __future__ import annotations
 
 import random
-import shutil
-import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from tests.crash.outcomes import OUTCOMES, outcome
-from tests.crash.sweep import SHM
-from tests.recorded.disk import Disk
-from tests.recorded.facts import Facts
-from tests.recorded.program import FIRST, SECOND
-from tests.recorded.recording import Operation, operations, wrap
-from tests.support.children import ran
+from tests.crash.outcomes import OUTCOMES
+from tests.recorded.cutting import Cut, Recording, cut, record
 from tests.support.faults import requires_strace
 
 pytestmark = requires_strace
 
 
-class Recording(NamedTuple):
-    """What the program did and said, and where a cut leaves something new: behind each operation on the disk."""
-
-    done: list[Operation]
-    points: list[int]
-
-
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    """The program, killed inside a step and started again."""
-    folder = tmp_path_factory.mktemp("recorded")
-    root = folder / "root"
-    root.mkdir()
-    done: list[Operation] = []
-    for number, (program, code) in enumerate([(FIRST, -9), (SECOND, 0)]):
-        log = folder / f"trace{number}"
-        ran(program, root, wrap=wrap(log), code=code)
-        done += operations(log, root)
-    return Recording(done, [at for at, operation in enumerate(done, 1) if operation.kind != "say"])
-
-
-class Cut(NamedTuple):
-    """After how many operations, and what is left."""
-
-    at: int
-    left: str | int
-
-
-def cut(recording: Recording, cuts: list[Cut]) -> int:
-    """Play the recording and look at each cut, which are in order; how many folders were looked at."""
-    disk, facts = Disk(), Facts()
-    waiting = iter([*cuts, None])
-    following = next(waiting)
-    with tempfile.TemporaryDirectory(prefix="runledger-cut-", dir=SHM) as folder:
-        for at, operation in enumerate(recording.done, 1):
-            if operation.kind == "say":
-                facts.hear(operation.data.decode())
-            disk.play(operation)
-            while following is not None and following.at == at:
-                root = Path(folder, "root")
-                disk.cut(outcome(following.left), root)
-                try:
-                    facts.check(root)
-                except BaseException as error:
-                    error.add_note(f"{following}, after {recording.done[max(0, at - 8) : at]}")
-                    raise
-                shutil.rmtree(root)
-                following = next(waiting)
-    assert following is None, f"{following} was not reached"
-    return len(cuts)
+    """The program's."""
+    return record(tmp_path_factory.mktemp("recorded"))
 
 
 def test_the_recording_is_of_all_that_happened(recording: Recording) -> None:
@@ -94,7 +39,6 @@ def test_a_power_cut_at_some_points(recording: Recording, seed: int) -> None:
     cuts = [
         Cut(draw.choice(recording.points), draw.choice([*OUTCOMES, draw.randrange(10**6)])) for _ in range(60)
     ]
-    cuts.sort(key=lambda each: each.at)
     assert cut(recording, cuts) == 60
 
 
@@ -106,7 +50,7 @@ def test_a_power_cut_in_a_compaction(recording: Recording) -> None:
         if "/history.db" in before.path and "/history.db" not in then.path
     ]
     assert len(points) > 3
-    cuts = sorted(Cut(min(at + after, len(recording.done)), "nothing") for at in points for after in (0, 20))
+    cuts = [Cut(min(at + after, len(recording.done)), "nothing") for at in points for after in (0, 20)]
     assert cut(recording, cuts) == 2 * len(points)
 
 
