@@ -25,7 +25,7 @@ def test_nothing_is_glued_to_a_last_line_without_its_line_feed(root: Path, bit: 
         pass
     found = runledger.replay(root)
     assert (found.committed, found.in_doubt) == (2, [])
-    assert [damage.first for damage in found.corruption] == [5]
+    assert [(damage.first, damage.last) for damage in found.corruption] == [(5, 5)]
 
 
 def test_an_end_that_the_state_file_knows_of_is_not_cut(root: Path, tmp_path: Path) -> None:

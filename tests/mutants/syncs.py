@@ -187,16 +187,10 @@ MUTANTS = {
         (Change("local/journal.py", 'pread(1, self.offset) == b"\\0"', 'pread(1, self.offset) == b"\\1"'),),
         journal("zeros_of_an_unfinished_extension_become_filler"),
     ),
-    "tail-trusted-though-unclean": Mutant(
-        "Who finds an unfinished tail goes on from what it read before, which the cache may have lost since.",
-        (
-            Change(
-                "local/transaction.py",
-                "self.reader.refresh()\n            self.reader.stale = True\n            journal",
-                "journal",
-            ),
-        ),
-        ("tests/crash/test_found.py",),
+    "read-before-trusted": Mutant(
+        "A writer goes on from records that it read before their sync failed and the cache lost them.",
+        (Change("local/journal_reading.py", "if not found.startswith(self._last):", "if not self:"),),
+        found("records_that_the_cache_lost_after_they_were_read"),
     ),
     "known-end-is-cut": Mutant(
         "An end that the state file proves to have been on the disk is cut as a torn one.",

@@ -172,6 +172,14 @@ def test_changed_bytes_amid_the_journal_are_damage(journals: Journals) -> None:
     assert (damage.file, damage.offset, damage.first, damage.last) == (str(path), begin, 2, 2)
 
 
+def test_changed_value_among_many_lines_is_damage(journals: Journals) -> None:
+    """A long stretch is decoded at once, and each of its lines is checked all the same."""
+    journals.write(*(commit(2, f"k{number}") for number in range(30)))
+    journals.flip(20, b"pay")
+    read = journals.read()
+    assert (read.verdict, read.damage[0].first, read.damage[0].last) == ("damaged", 20, 20)
+
+
 def test_dropped_line_is_damage(journals: Journals) -> None:
     """A missing number is a missing record, though every line that is there is sound."""
     journals.drop(3)
