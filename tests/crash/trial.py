@@ -268,12 +268,14 @@ class Trial(Site):
                 self.words = self.words[-1:]
 
     def compact(self, who: str) -> None:
-        """Fold and drop; all that was recorded is durable then."""
+        """Fold and drop; every fact that was recorded is durable then."""
         handle = self.handles[who]
         upto = len(self.truth.entries)
         with self.doing(handle):
-            handle.ledger.compact()
-            self.acknowledge(upto)
+            told = handle.ledger.compact()
+            self.truth.acknowledge(upto)
+            # Where there was nothing to fold, a record of who came and went may still be on its way to the disk.
+            self.durable_lsn = max(self.durable_lsn, told["upto"])
 
     def look(self, who: str, key: str) -> None:
         """A handle's own look-up agrees with the truth."""

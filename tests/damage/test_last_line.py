@@ -59,7 +59,7 @@ def cut_at_each_byte(folder: Path, every: int) -> int:
     end = content_end(path)
     begin = data.rfind(b"\n", 0, end - 1) + 1
     tried = 0
-    for size in range(begin, end, every):
+    for size in range(begin, end - 1, every):
         for left in (data[:size], data[:size].ljust(len(data), b"\n"), data[:size].ljust(len(data), b"\0")):
             shutil.rmtree(cut, ignore_errors=True)
             shutil.copytree(whole, cut)
