@@ -10,12 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import runledger
 from tests.cli.zygote import Zygote
 
 __all__ = ["Said", "Terminal"]
 
 RUNLEDGER = (sys.executable, "-m", "runledger")
-SOURCES = Path(__file__).resolve().parents[2] / "src"
+SOURCES = Path(runledger.__file__).parents[1]
 
 
 def _refused(word: str) -> None:

@@ -11,9 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+import runledger
+
 __all__ = ["Zygote"]
 
 TOP = Path(__file__).resolve().parents[2]
+SOURCES = Path(runledger.__file__).parents[1]
 LARGEST = 1 << 20
 
 
@@ -25,7 +28,7 @@ class Zygote:
         self._process = subprocess.Popen(
             (sys.executable, "-m", "tests.cli.zygote", str(its.fileno())),
             cwd=TOP,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(TOP), str(TOP / "src")))},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(TOP), str(SOURCES)))},
             pass_fds=(its.fileno(),),
         )
         its.close()

@@ -17,11 +17,12 @@ PACKAGE = Path(runledger.__file__).parent
 PROJECT = Path(__file__).parents[2]
 
 _RUN = """
-import sys
+import signal, sys
 
 import pytest
 import runledger
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs have it ignored
 assert runledger.__file__.startswith(sys.argv[1]), f"{runledger.__file__} is tested"
 sys.exit(pytest.main(sys.argv[2:]))
 """

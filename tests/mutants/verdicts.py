@@ -148,6 +148,6 @@ MUTANTS = {
     "edit-of-others-overwritten": Mutant(
         "The state file is replaced though somebody changed it since it was looked at.",
         (Change("local/snapshot.py", "if self.directory.stat(STATE) != self._seen:", "if not name:"),),
-        ("tests/cases/test_rl_46_closed_is_closed.py",),
+        ("tests/unit/test_snapshot.py",),
     ),
 }
