@@ -183,7 +183,7 @@ class Site:
                 raise
             refused = True
             if isinstance(error, LedgerFailed):
-                with suppress(DiskRefused):
+                with suppress(DiskRefused, PowerCut):
                     handle.ledger.close()
                 self.computer.end(handle.process)
         finally:
