@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import runledger
 
-__all__ = ["Change", "Mutant", "Said", "plant", "run"]
+__all__ = ["PROJECT", "Change", "Mutant", "Said", "plant", "run"]
 
 PACKAGE = Path(runledger.__file__).parent
 PROJECT = Path(__file__).parents[2]

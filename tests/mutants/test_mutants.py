@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.planting import Said, plant, run
+from tests.mutants.planting import PROJECT, Said, plant, run
 from tests.mutants.table import MUTANTS
 
 QUICK = sorted(
@@ -31,6 +31,13 @@ def test_every_bug_can_be_planted(tmp_path: Path) -> None:
         assert mutant.bug.endswith("."), name
         assert mutant.bug.count(". ") == 0, name
         plant(mutant, tmp_path / name)
+
+
+def test_the_page_lists_every_bug() -> None:
+    """What is planted is what the page on testing says."""
+    page = (PROJECT / "docs/explanation/how-it-is-tested.md").read_text("utf-8")
+    table = page.partition("| Planted | The bug |\n| --- | --- |\n")[2].partition("\n\n")[0]
+    assert table.split("\n") == [f"| {name} | {mutant.bug} |" for name, mutant in MUTANTS.items()]
 
 
 def test_some_bugs_are_found(tmp_path: Path, seed: int) -> None:
