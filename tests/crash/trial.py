@@ -132,7 +132,7 @@ class Trial(Site):
             except DiskRefused:
                 raise
             except LedgerError as error:
-                self._refused(error, expected, state, ident)
+                self._refused(error, expected, state, call)
                 return
             riding = idempotent or (handle.riding and ends in {"returns", "large", "unstorable"})
             self.acknowledge(upto[0], durable=not riding)
@@ -200,14 +200,16 @@ class Trial(Site):
         asked = {"happened": "StepCommitted", "not happened": "probe"}
         return asked.get(call.probe or "", "StepInDoubt")
 
-    def _refused(self, error: LedgerError, expected: str, state: State, ident: Ident) -> None:
+    def _refused(self, error: LedgerError, expected: str, state: State, call: Call) -> None:
+        ident = call.ident
         assert type(error).__name__ == expected, f"{ident}: {expected} expected, not {error!r}"
         if isinstance(error, StepCommitted):
             before = state.find(ident)
             assert before is not None
             result = before.result if before.status == "committed" else "probed"
             assert shown(error.result) == (None if result == UNSTORED else result)
-            self.truth.acknowledge(self.truth.settled_by(ident))
+            # What an idempotent call is told may ride as its own records do.
+            self.truth.acknowledge(self.truth.settled_by(ident), durable=not call.idempotent)
 
     # --- the rest of the interface --------------------------------------------------------------------------------
 
