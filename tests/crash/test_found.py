@@ -194,3 +194,20 @@ def test_a_riding_commit_that_answers_a_repeat(trial: Trial) -> None:
     trial.pass_time(0.1)  # a state file that is so young is looked at again, under the lock
     trial.step("a", "k")
     trial.step("a", "k")
+
+
+def test_a_refused_seal_and_a_cache_that_lost_a_part() -> None:
+    """What was read is written again only if it still is what was read: a hole in the cache is not made durable."""
+    for left in range(30):
+        with on_a_computer() as trial:
+            trial.open("a", segment_bytes=60_000)
+            trial.step("a", "k")
+            for number in range(6):
+                trial.step("a", f"{number}", idempotent=True)
+            trial.fault("sync", path="jsonl")
+            trial.compact("a")
+            trial.look("a", "k")
+            trial.left = left
+            trial.evict()
+            trial.close("a")
+            trial.check()

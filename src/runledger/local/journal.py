@@ -6,6 +6,7 @@ journal's idea of the tail is worthless: it is thrown away and loaded again.
 
 from __future__ import annotations
 
+import errno
 import os
 from zlib import crc32
 
@@ -72,10 +73,24 @@ class Journal(JournalReader):
 
     def rewrite(self) -> None:
         """Under the append lock: write again what was read and is not known to be durable. After a failed sync the
-        page cache holds pages marked clean that never reached the disk: only a fresh write gets them there."""
+        page cache holds pages marked clean that never reached the disk: only a fresh write gets them there.
+
+        Raises:
+            DiskRefused: the cache has dropped some of them meanwhile; what is left must not become durable.
+        """
         if self._unproven and self.file is not None:
             begin = self._unproven[0][1]
-            self.file.pwrite(self.file.pread(self.offset - begin, begin), begin)
+            data = self.file.pread(self.offset - begin, begin)
+            starts = [at - begin for _, at in self._unproven]
+            lines = [data[at : data.find(b"\n", at)] for at in starts]
+            if not frame.all_checked(lines, self.seed):
+                raise DiskRefused(
+                    f"cannot write {self.file.path} again: records that were read from it are gone",
+                    hint="A sync failed, and they never reached the disk. Open the ledger again.",
+                    path=self.file.path,
+                    errno=errno.EIO,
+                )
+            self.file.pwrite(data, begin)
             self._unproven = []
 
     # --- appending ----------------------------------------------------------------------------------------------
