@@ -13,10 +13,11 @@ PACKAGE = Path(__file__).parents[1] / "src" / "runledger"
 # From the bottom up. A folder with a slash stands for all that is in it, and may import within itself.
 ROWS = (
     # words and tools
-    "errors log moment options record text version json_style json_text values/ granularity/  local.mending",
-    "clock document keys/ run_state view  local local.checkout local.group_commit local.layout local.process",
+    "errors log moment record text version json_style json_text values/ granularity/  local.mending",
+    "arguments",
+    "clock document keys/ run_state view  local local.checkout local.group_commit local.interrupts local.layout local.process",
     # what a record, a state file and an open file say
-    "drift lives losses skip state_fields  local.directory local.frame local.worker",
+    "drift lives losses options skip state_fields  local.directory local.frame local.worker",
     "state_reading  local.checkpoint local.files local.history_rows local.owner local.results local.salvage",
     # the fold, and the port between the protocol and whatever keeps the ledger
     "fold state_file store  local.brief local.history_files local.repair_read local.segment",
@@ -27,7 +28,7 @@ ROWS = (
     "refusals step  local.history local.journal local.repair_place local.repair_segments",
     # one entry into a step; one place in the order of records
     "outcome pacing  local.reader local.repair_copy local.repair_history local.repair_losses",
-    "attempt run  local.known local.repair_build local.transaction",
+    "attempt known_step run  local.known local.repair_build local.transaction",
     "replay_report verify waiting  local.sequencer",
     "block decorate status",
     "answers",

@@ -41,6 +41,7 @@ BARE = {
     "runledger.local.directory",
     "runledger.local.files",
     "runledger.local.layout",
+    "runledger.text",
     "runledger.version",
 }
 BEYOND: dict[str, set[str]] = {

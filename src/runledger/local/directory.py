@@ -87,7 +87,10 @@ _new = tuple.__new__
 
 
 def refused(action: str, path: str, error: OSError) -> DiskRefused:
-    """The one translation of an ``OSError``: which path, what was tried, what the system said."""
+    """The one translation of an ``OSError``: which path, what was tried, what the system said. One without a number is
+    none of the system's, but raised by a signal's handler that ran meanwhile: it goes on to its caller as it is."""
+    if error.errno is None:
+        raise error
     from runledger.errors import DiskRefused  # not at the top: the quick commands seldom need an error
 
     reason = error.strerror or str(error)

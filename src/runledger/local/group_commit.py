@@ -3,6 +3,9 @@
 The leader hands its lead to the first of the next batch before it wakes its own followers, so that the disk is never
 idle while threads are scheduled. There is no thread of our own here: a lone writer leads itself, at no added cost.
 Waiting to gather a larger batch was measured and refused: it brings nothing reliable.
+
+A signal's handler may raise between any two steps of this, and may not come back for the lock that it interrupted. So
+whether a ticket still is somebody else's is read off the ticket, never off how far its thread came.
 """
 
 from __future__ import annotations
@@ -13,12 +16,21 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from runledger.errors import LedgerBusy
+
 __all__ = ["GroupCommit", "Ticket"]
+
+TRIES = 3
+"""Of one wake-up that is interrupted again and again."""
 
 
 class Ticket:
     """One request on its way: what it asks, and in the end what it got. ``durable``: the answer waits for a sync;
-    ``flushes``: it does not, and a sync is to follow soon."""
+    ``flushes``: it does not, and a sync is to follow soon.
+
+    Of a thread's ticket ``taken`` says that a leader has it in its batch, ``roused`` that it is its own thread's again:
+    ``settled``, or to lead (``leads``), or to be submitted once more.
+    """
 
     __slots__ = (
         "answer",
@@ -28,8 +40,10 @@ class Ticket:
         "flushes",
         "leads",
         "request",
+        "roused",
         "settled",
         "soon",
+        "taken",
         "wake",
     )
 
@@ -51,7 +65,17 @@ class Ticket:
         self.error: BaseException | None = None
         self.settled = False
         self.leads = False
+        self.taken = False
+        self.roused = True
         self.wake: threading.Lock | None = None
+
+    def rouse(self) -> None:
+        """Give the ticket back to its thread; again changes nothing."""
+        self.taken = False
+        self.roused = True
+        assert self.wake is not None
+        with suppress(RuntimeError):
+            self.wake.release()
 
 
 class GroupCommit:
@@ -62,51 +86,81 @@ class GroupCommit:
     def __init__(self, lead: Callable[[list[Ticket]], None], call: Callable[[Ticket], None]) -> None:
         self._lead = lead
         self._call = call
-        self._mutex = threading.Lock()
+        self._mutex = threading.RLock()  # a handler that runs inside is told to stay out, not made to wait
         self._queue: list[Ticket] = []
         self._leading = False
         self._called = False
+        self._inside: set[int] = set()
+        # Of the leader: kept here until its lead is handed over, since an interrupt may come before it could.
+        self._batch: list[Ticket] = []
+        self._heir: Ticket | None = None
+
+    def refuse_inside(self, *, inside: bool = False) -> None:
+        """Refuse a request from inside another one of the same thread: a signal's handler, or a generator that the
+        garbage collector ends, would wait for what it interrupted.
+
+        Raises:
+            LedgerBusy: this thread is at work on a request.
+        """
+        if inside or threading.get_ident() in self._inside:
+            raise LedgerBusy(
+                "this thread was interrupted in the middle of a record, and cannot begin another one inside it",
+                hint="In a handler of a signal, set a flag or let another thread do it.",
+            )
 
     def submit(self, ticket: Ticket) -> Any:
         """Wait for the ticket's answer; raises its error.
 
-        An interrupt while another thread leads is kept until the ticket is settled: then what was recorded is known.
+        An interrupt while another thread has the ticket is kept until it is settled: then what was recorded is known.
         """
+        here = threading.get_ident()
         interrupt: BaseException | None = None
-        while not ticket.settled:
-            try:
-                interrupt = self._take_turn(ticket) or interrupt
-            except BaseException:
-                if ticket.leads:
-                    self._hand_over([], ticket)
-                raise
+        try:
+            self._inside.add(here)
+            while not ticket.settled:
+                try:
+                    self._take_turn(ticket)
+                except BaseException as error:
+                    if not self._is_held(ticket):
+                        if ticket.leads:
+                            self._hand_over(ticket)
+                        raise
+                    interrupt = error
+        finally:
+            self._inside.discard(here)
         if interrupt is not None:
             raise interrupt
         if ticket.error is not None:
             raise ticket.error
         return ticket.answer
 
-    def _take_turn(self, ticket: Ticket) -> BaseException | None:
-        """Lead a batch, or wait until somebody has led one with the ticket in it; the interrupt that came meanwhile."""
-        interrupt: BaseException | None = None
-        with self._mutex:
-            if self._leading:
-                wake = ticket.wake = threading.Lock()
-                wake.acquire()
-                self._queue.append(ticket)
-            else:
-                wake = None
-                ticket.leads = True
-                self._leading = True
-        while wake is not None:
-            try:
-                wake.acquire()
-                break
-            except BaseException as error:  # noqa: BLE001  # an interrupt is kept, not lost
-                interrupt = error
+    def _take_turn(self, ticket: Ticket) -> None:
+        """Lead a batch, or wait until somebody has led one with the ticket in it."""
+        if not self._is_held(ticket) and not ticket.leads:
+            with self._mutex:
+                if self._leading:
+                    wake = threading.Lock()
+                    wake.acquire()
+                    ticket.wake, ticket.roused = wake, False
+                    self._queue.append(ticket)
+                else:
+                    ticket.leads = True
+                    self._leading = True
+        while not ticket.roused:
+            assert ticket.wake is not None
+            ticket.wake.acquire()
         if ticket.leads:
-            self._run([ticket], ticket)
-        return interrupt
+            self._run(ticket)
+
+    def _is_held(self, ticket: Ticket) -> bool:
+        """Whether the ticket waits in the queue or in a leader's batch."""
+        if ticket.roused:
+            return False
+        with self._mutex:
+            if ticket.taken or ticket in self._queue:
+                return True
+            ticket.roused = True  # its thread was interrupted before the queue had it
+            return False
 
     def enqueue(self, ticket: Ticket) -> None:
         """Leave a ticket whose ``done`` is called with its answer or error."""
@@ -119,72 +173,89 @@ class GroupCommit:
 
     def lead_called(self) -> None:
         """Lead what waits, if a leader was called and none came yet."""
-        with self._mutex:
-            if not self._called:
-                return
-            self._called = False
-        self._run([], None)
-
-    def _run(self, batch: list[Ticket], own: Ticket | None) -> None:
-        if self._queue or own is None:
-            with self._mutex:
-                batch += self._queue
-                self._queue = []
+        here = threading.get_ident()
+        if here in self._inside:
+            return  # whoever called sees to it that it is tried again
+        nobody = Ticket(None, durable=False, done=lambda *_: None)
         try:
-            self._lead(batch)
+            self._inside.add(here)
+            with self._mutex:
+                if self._called:
+                    self._called, nobody.leads = False, True
+            if nobody.leads:
+                self._run(nobody)
+        except BaseException:
+            if nobody.leads:
+                self._hand_over(nobody)
+            raise
         finally:
-            if len(batch) > 1 or not self._let_go(own):
-                self._hand_over(batch, own)
+            self._inside.discard(here)
 
-    def _let_go(self, own: Ticket | None) -> bool:
+    def _run(self, own: Ticket) -> None:
+        try:
+            self._batch = [own] if own.done is None else []
+            if self._queue:
+                with self._mutex:
+                    for ticket in self._queue:
+                        ticket.taken = True
+                    self._batch += self._queue
+                    self._queue = []
+            self._lead(self._batch)
+        finally:
+            if len(self._batch) != 1 or not self._let_go(own):
+                self._hand_over(own)
+
+    def _let_go(self, own: Ticket) -> bool:
         """Give up the lead where nobody waits: the way of a lone writer."""
         with self._mutex:
-            if own is None or self._queue:
+            if self._queue or own.done is not None:
                 return False
-            own.leads = self._leading = False
+            self._leading, own.leads = False, False
             return True
 
-    def _hand_over(self, batch: list[Ticket], own: Ticket | None) -> None:
+    def _hand_over(self, own: Ticket) -> None:
         """Give the lead on and wake the batch, to the end, whatever interrupts."""
         wakes: list[Callable[[], None]] = []
-        planned = False
         interrupt: BaseException | None = None
-        while not planned or wakes:
+        tries = 0
+        while own.leads or wakes:
             try:
-                if not planned:
+                if own.leads:
                     with self._mutex:
-                        wakes = self._plan(batch, own)
-                        planned = True
+                        self._plan(own, wakes)
                 while wakes:
-                    with suppress(RuntimeError):  # it was woken just before the interrupt
-                        wakes[0]()
+                    wakes[0]()
                     del wakes[0]
-            except KeyboardInterrupt as error:
+                    tries = 0
+            except BaseException as error:  # noqa: BLE001  # raised again below
                 interrupt = error
+                tries += 1
+                if tries == TRIES and wakes:
+                    del wakes[0]
         if interrupt is not None:
             raise interrupt
 
-    def _plan(self, batch: list[Ticket], own: Ticket | None) -> list[Callable[[], None]]:
-        """Whom to wake, the next leader first: it overlaps with waking the others."""
-        wakes: list[Callable[[], None]] = []
-        if own is not None:
-            own.leads = False
-        self._queue[:0] = [t for t in batch if not t.settled and t.done is not None and t not in self._queue]
-        successor = next((t for t in self._queue if t.done is None), None)
-        if successor is not None:
-            self._queue.remove(successor)
-            successor.leads = True
-            assert successor.wake is not None
-            wakes.append(successor.wake.release)
-        else:
-            self._leading = self._called = bool(self._queue)
-            if self._leading:
-                wakes.append(partial(self._call, self._queue[0]))
+    def _plan(self, own: Ticket, wakes: list[Callable[[], None]]) -> None:
+        """Whom to wake, the next leader first: it overlaps with waking the others. To plan again plans the same; the
+        last line ends the lead, all at once."""
+        batch = [t for t in self._batch if t not in self._queue]
+        self._queue[:0] = [t for t in batch if not t.settled and t.done is not None]
+        heir = self._heir = self._heir or next((t for t in self._queue if t.done is None), None)
+        plan: list[Callable[[], None]] = []
+        if heir is not None:
+            heir.taken = heir.leads = True
+            if heir in self._queue:
+                self._queue.remove(heir)
+            plan.append(heir.rouse)
+        elif self._queue:
+            plan.append(partial(self._call, self._queue[0]))
         for ticket in batch:
             if ticket.done is not None:
                 if ticket.settled:
-                    wakes.append(partial(ticket.done, ticket.answer, ticket.error))
-            elif ticket is not own:
-                assert ticket.wake is not None
-                wakes.append(ticket.wake.release)
-        return wakes
+                    plan.append(partial(ticket.done, ticket.answer, ticket.error))
+            elif ticket is not own and ticket is not heir:
+                plan.append(ticket.rouse)
+        wakes[:] = plan
+        calls = heir is None and bool(self._queue)
+        leading = heir is not None or calls
+        self._batch, self._heir, self._leading, self._called, own.leads = [], None, leading, calls, False

@@ -17,6 +17,7 @@ from runledger.errors import DiskRefused, ForkedHandle, LedgerBusy, LedgerClosed
 from runledger.local.directory import File
 from runledger.local.files import Files
 from runledger.local.group_commit import Ticket
+from runledger.local.interrupts import is_from_outside
 from runledger.local.layout import APPEND_LOCK
 from runledger.local.owner import FIRST_LOCK_S, OwnerLock
 from runledger.local.reader import Reader
@@ -81,6 +82,10 @@ class Sequencer:
         """Whether recent syncs were so short that an event loop may as well do them itself."""
         return self._sync_s < QUICK_SYNC_S
 
+    def is_at_work(self) -> bool:
+        """Whether the calling thread is in the middle of something here, and was interrupted in it."""
+        return self.io._is_owned()  # type: ignore[attr-defined,no-any-return]  # noqa: SLF001 - as Condition asks it
+
     # --- a batch ------------------------------------------------------------------------------------------------
 
     def lead(self, batch: list[Ticket]) -> None:
@@ -89,7 +94,9 @@ class Sequencer:
             self.check_usable()
             with self.io:
                 file, upto = self._order(batch)
-        except Exception as error:  # noqa: BLE001  # whatever it is, each waiting caller gets it
+        except Exception as error:
+            if is_from_outside(error):
+                raise
             self._refuse(batch, error)
             return
         if file is not None:
@@ -106,7 +113,8 @@ class Sequencer:
         for ticket in batch:
             if isinstance(ticket.request, Claim):
                 self.tx.active.discard(ticket.request.memo.pop("lsn", 0))
-        if len(batch) > 1 and isinstance(error, DiskRefused) and self.failed is None:
+        alone = isinstance(error, DiskRefused) or not isinstance(error, LedgerError)
+        if len(batch) > 1 and alone and self.failed is None:
             for ticket in batch:
                 self.lead([ticket])
             return
@@ -146,15 +154,7 @@ class Sequencer:
             rests_on = 0
             tx.eager = len(batch) == 1 and batch[0].durable
             for ticket in batch:
-                try:
-                    ticket.answer, rests = decide(tx, ticket.request)
-                except DiskRefused:
-                    raise
-                except LedgerError as error:
-                    ticket.error = error
-                else:
-                    if ticket.durable and rests > rests_on:
-                        rests_on = rests
+                rests_on = max(rests_on, self._decide(ticket))
             journal = reader.journal
             if journal is None:
                 reader.stale = False
@@ -172,6 +172,19 @@ class Sequencer:
         if upto > journal.durable and any(t.flushes for t in batch):
             self._later(self.options.flush_interval)
         return None, 0
+
+    def _decide(self, ticket: Ticket) -> int:
+        """Answer or refuse one; the LSN that has to be durable before anybody is told."""
+        try:
+            ticket.answer, rests_on = decide(self.tx, ticket.request)
+        except DiskRefused:
+            raise
+        except LedgerError as error:
+            if is_from_outside(error):
+                raise
+            ticket.error = error
+            return 0
+        return rests_on if ticket.durable else 0
 
     @contextmanager
     def ordered(self) -> Iterator[LocalTransaction]:
@@ -321,5 +334,6 @@ class Sequencer:
     def forget_after_fork(self) -> None:
         """In a forked child: this handle is the parent's. Its descriptors are closed, which frees no lock of it."""
         self.forked = True
+        self.io = threading.RLock()  # a thread of the parent may have held it, and is not here to let it go
         if self._append_lock is not None:
             self._append_lock.close()

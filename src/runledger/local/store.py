@@ -192,6 +192,7 @@ class LocalStore:
     # --- one request --------------------------------------------------------------------------------------------
 
     def _perform(self, request: Request) -> Any:
+        self._group.refuse_inside(inside=self.sequencer.is_at_work())
         try:
             return self._group.submit(self._ticket(request, None))
         finally:
