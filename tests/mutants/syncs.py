@@ -129,6 +129,11 @@ MUTANTS = {
         (Change("local/journal.py", "if self._unproven and self.file is not None:", "if not self.header:"),),
         journal("unproven_records_are_written_again"),
     ),
+    "hole-made-durable": Mutant(
+        "What was read is written again from a cache that has dropped a part of it.",
+        (Change("local/journal.py", "if not frame.all_checked(lines, self.seed):", "if not lines:"),),
+        found("a_refused_seal_and_a_cache_that_lost_a_part"),
+    ),
     "durable-before-its-sync": Mutant(
         "A record says that another one is on the disk while its sync is still under way.",
         (
