@@ -200,6 +200,32 @@ def test_a_folder_that_is_replaced_by_a_copy(root: Path) -> None:
         assert tree(run) == before
 
 
+def test_a_folder_that_is_moved_away(root: Path) -> None:
+    """Others begin a new one in its place: what this handle would record they could not know."""
+    with Ledger.open(root) as ledger:
+        with ledger.step("pay", key="a"):
+            pass
+        (root / ".run").rename(root / ".run.old")
+        with Ledger.open(root) as other, other.step("pay", key="b"):
+            pass
+        with pytest.raises(DiskRefused, match="replaced"), ledger.step("pay", key="b"):
+            raise AssertionError("it ran")
+
+
+def test_a_project_that_is_moved_as_a_whole(root: Path) -> None:
+    """The ledger is where it was, in the project."""
+    moved = root.with_name("moved")
+    with Ledger.open(root) as ledger:
+        with ledger.step("pay", key="a"):
+            root.rename(moved)
+        with ledger.step("pay", key="b"):
+            pass
+    with Ledger.open(moved) as again:
+        known = again.lookup("pay", "b")
+        assert known is not None
+        assert known.status == "committed"
+
+
 def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
     """A command that is called in a deleted directory says so."""
     gone = tmp_path / "gone"

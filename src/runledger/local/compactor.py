@@ -81,7 +81,8 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     if idle:
         dropped = _drop(ledger, before)
         return {"folded": 0, "upto": upto, "segments": dropped}
-    history = _history(reader, os.path.join(ledger.path, HISTORY))
+    with sequencer.io:  # whoever looks a key up meanwhile uses the same connection
+        history = _history(reader, os.path.join(ledger.path, HISTORY))
     try:
         history.fold(settled, upto, encoded)
     finally:

@@ -231,6 +231,8 @@ class File:
         except OSError as error:
             if error.errno in (_errno.EWOULDBLOCK, _errno.EACCES):
                 return False
+            if error.errno is None:
+                raise
             from runledger.errors import LockUnavailable
 
             reason = error.strerror or str(error)
@@ -373,6 +375,15 @@ class Directory:
             raise refused("stat", f"{self.path}/{name}", error) from error
         return _stamp(s)
 
+    def inode_below(self, *names: str) -> int | None:
+        """The inode that the names lead to, each below the one before; None where one is missing."""
+        try:
+            return os.stat("/".join(names), dir_fd=self.fd, follow_symlinks=False).st_ino
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise refused("stat", f"{self.path}/{'/'.join(names)}", error) from error
+
     def names(self) -> list[str]:
         """Every name in it, sorted."""
         try:
@@ -389,7 +400,7 @@ class Directory:
             try:
                 os.replace(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
             except PermissionError as error:
-                if pause is None:
+                if pause is None or error.errno is None:
                     raise refused("rename", f"{self.path}/{old} to {new}", error) from error
                 time.sleep(pause)
             except OSError as error:

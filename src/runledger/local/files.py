@@ -45,19 +45,22 @@ class Files:
         self.run: Directory | None = None
         self.ledger: Directory | None = None
         self.owners: Directory | None = None
+        self._top: Directory | None = None
         self._names_synced = False
         self._here: Stat | None = None
 
     def find(self) -> None:
         """Open what exists by now."""
         if self.run is None:
-            top = Directory.at(self.root)
+            top, self._top = self._top or Directory.at(self.root), None
             if top is None:
                 return
             try:
                 self.run = top.child(RUN)
             finally:
-                top.close()
+                if self.run is None:
+                    top.close()
+            self._top = top if self.run is not None else None
         if self.run is not None and self.ledger is None:
             self.ledger = self.run.child(LEDGER)
             if self.ledger is not None:
@@ -83,14 +86,11 @@ class Files:
             os.makedirs(self.root, exist_ok=True)
         except OSError as error:
             raise refused("create", self.root, error) from error
-        top = Directory.at(self.root)
+        top = self._top = self._top or Directory.at(self.root)
         assert top is not None
-        try:
-            self.run = self.run or top.child(RUN, create=True, mode=SHARED_MODE)
-            assert self.run is not None
-            top.sync()
-        finally:
-            top.close()
+        self.run = self.run or top.child(RUN, create=True, mode=SHARED_MODE)
+        assert self.run is not None
+        top.sync()
         if self.ledger is None:
             self.ledger = self.run.child(LEDGER, create=True)
             assert self.ledger is not None
@@ -107,10 +107,9 @@ class Files:
         Raises:
             DiskRefused: the name leads to another folder than the one that is open, or to none.
         """
-        if self.run is None or self.ledger is None or self._here is None:
+        if self._top is None or self.ledger is None or self._here is None:
             return
-        named = self.run.stat(LEDGER)
-        if named is None or named.ino != self._here.ino:
+        if self._top.inode_below(RUN, LEDGER) != self._here.ino:
             from runledger.errors import DiskRefused
 
             raise DiskRefused(
@@ -132,10 +131,10 @@ class Files:
 
     def close(self) -> None:
         """Close the directories."""
-        for directory in (self.owners, self.ledger, self.run):
+        for directory in (self.owners, self.ledger, self.run, self._top):
             if directory is not None:
                 directory.close()
-        self.run = self.ledger = self.owners = None
+        self.run = self.ledger = self.owners = self._top = None
 
 
 def write_new(directory: Directory, name: str, data: bytes, mode: int) -> None:

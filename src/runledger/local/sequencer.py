@@ -73,7 +73,7 @@ class Sequencer:
         if self.failed is not None:
             facts = self.failed.__dict__
             raise LedgerFailed(
-                f"an earlier sync failed, nothing more is acknowledged: {self.failed.message}",
+                f"this handle has failed, nothing more is acknowledged by it: {self.failed.message}",
                 path=facts.get("path"),
                 errno=facts.get("errno"),
             ) from self.failed
@@ -272,13 +272,14 @@ class Sequencer:
             assert self.files.ledger is not None
             lock = self._append_lock = self.files.ledger.open(APPEND_LOCK, write=True, create=True)
             assert lock is not None
-        if not lock.lock():
-            self._wait_for(lock)
         try:
+            if not lock.lock():
+                self._wait_for(lock)
             self.files.check_in_place()
-        except DiskRefused as error:
-            lock.unlock()
-            self.failed = error
+        except BaseException as error:
+            lock.unlock()  # it may have been taken just before a signal's handler raised
+            if isinstance(error, DiskRefused):
+                self.failed = error
             raise
         return lock
 
