@@ -275,13 +275,18 @@ class Sequencer:
         try:
             if not lock.lock():
                 self._wait_for(lock)
-            self.files.check_in_place()
-        except BaseException as error:
+            self._check_in_place()
+        except BaseException:
             lock.unlock()  # it may have been taken just before a signal's handler raised
-            if isinstance(error, DiskRefused):
-                self.failed = error
             raise
         return lock
+
+    def _check_in_place(self) -> None:
+        try:
+            self.files.check_in_place()
+        except DiskRefused as error:
+            self.failed = error
+            raise
 
     def would_wait(self) -> bool:
         """Whether somebody is in the order of records just now: an event loop must not stand still for it."""
