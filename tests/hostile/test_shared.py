@@ -90,5 +90,5 @@ REFUSED = """
         try:
             work(root, key)
         except LedgerError as error:
-            say(type(error).__name__, ".run/ledger" in str(error))
+            say(type(error).__name__, "/.run" in str(error))
 """
