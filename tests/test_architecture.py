@@ -17,7 +17,7 @@ ROWS = (
     "arguments",
     "clock document keys/ run_state view  local local.checkout local.group_commit local.interrupts local.layout local.process",
     # what a record, a state file and an open file say
-    "drift lives losses options skip state_fields  local.directory local.frame local.worker",
+    "deferred drift lives losses options skip state_fields  local.directory local.frame local.worker",
     "state_reading  local.checkpoint local.files local.history_rows local.owner local.results local.salvage",
     # the fold, and the port between the protocol and whatever keeps the ledger
     "fold state_file store  local.brief local.history_files local.repair_read local.segment",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runledger.doubt import NotHappened as NotHappened
     from runledger.doubt import StepReport as StepReport
     from runledger.errors import *  # noqa: F403  # the errors are listed once, there
-    from runledger.ledger import KnownStep as KnownStep
+    from runledger.known_step import KnownStep as KnownStep
     from runledger.ledger import Ledger as Ledger
     from runledger.options import Options as Options
     from runledger.pacing import AsyncPace as AsyncPace
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Ledger": "ledger",
-    "KnownStep": "ledger",
+    "KnownStep": "known_step",
     "Options": "options",
     "AsyncPace": "pacing",
     "Pace": "pacing",

@@ -6,19 +6,19 @@ declared, or a cancellation before the body began says that nothing happened; al
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import Token
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from runledger.doubt import Happened, NotHappened, report_of, shown
-from runledger.errors import LeaseLapsed, LedgerError, StepAborted, UsageError
+from runledger.errors import LeaseLapsed, LedgerError, UsageError
 from runledger.keys import idempotency_key
 from runledger.log import event
-from runledger.outcome import failure_of, outcome_of, reason_of
+from runledger.outcome import failure_of, note_on, outcome_of, reason_of
 from runledger.refusals import in_doubt, in_flight
-from runledger.step import DoubtfulStep, Step, current
+from runledger.step import Body, DoubtfulStep, Step, current, enclosing
 from runledger.store import (
     Aborted,
     Claim,
@@ -34,7 +34,7 @@ from runledger.store import (
 from runledger.store import Happened as ItHappened
 from runledger.view import Settled
 
-__all__ = ["Attempt", "Rules", "enter", "leave"]
+__all__ = ["Attempt", "Rules", "enter", "exception_classes", "leave", "unrecorded", "withdraw"]
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +43,20 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     idempotent: bool = False
     probe: Any = None
     aborts_on: tuple[type[BaseException], ...] = ()
+    root: str = ""
+
+
+def exception_classes(given: Any) -> tuple[type[BaseException], ...]:
+    """What ``aborts_on`` is given, as ``except`` takes it. Raises UsageError for anything but exception classes."""
+    classes = (given,) if isinstance(given, type) or not isinstance(given, Iterable) else tuple(given)
+    if not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in classes):
+        raise UsageError("aborts_on takes exception classes")
+    return classes
+
+
+def _declared(error: BaseException, classes: tuple[type[BaseException], ...]) -> bool:
+    """Whether it is one of them, as ``except`` finds it: no class is asked, since its answer could be an exception."""
+    return any(type.__subclasscheck__(kind, type(error)) for kind in classes)
 
 
 class Attempt:
@@ -51,6 +65,9 @@ class Attempt:
     The blocking and the asyncio forms differ only in who carries a request to the store, so this class makes the
     requests and takes the answers, and never waits.
     """
+
+    begun = False
+    """Whether its intent is on record and nothing after it is."""
 
     def __init__(
         self,
@@ -66,7 +83,13 @@ class Attempt:
         self._ledger_id = ledger_id
         self._step_class = step_class
         self.step: Step | None = None
-        self._token: Token[tuple[int, int, Step] | None] | None = None
+        self._body: Body | None = None
+
+    def __del__(self) -> None:
+        # An interrupt may come between any two instructions, before the first of our own too: whatever it cut off
+        # is let go here, so that the step is in doubt and not in flight for as long as this process lives.
+        if self.begun and self.step is not None:
+            self.store.forget(self.step.lsn)
 
     # --- entering -----------------------------------------------------------------------------------------------
 
@@ -78,7 +101,9 @@ class Attempt:
         """
         if type(verdict) is Claimed:
             self.step = self._step_class(self.store, self._ledger_id(), self.claim, verdict)
-            self._token = current.set((id(self.store), verdict.lsn, self.step))
+            self.begun = True
+            self._body = Body(self.store, self.step, enclosing())
+            current.set(self._body)
             return None
         if type(verdict) is Committed:
             return verdict.settled
@@ -86,7 +111,7 @@ class Attempt:
             raise in_flight(verdict)
         assert type(verdict) is Doubtful
         if self.rules.probe is None:
-            raise in_doubt(verdict)
+            raise in_doubt(verdict, self.rules.root)
         return verdict
 
     def question(self, doubtful: Doubtful) -> DoubtfulStep:
@@ -108,7 +133,7 @@ class Attempt:
         elif isinstance(found, NotHappened):
             outcome = Aborted(reason="the probe found that it did not happen", probed=True)
         elif found is None:
-            raise in_doubt(doubtful)
+            raise in_doubt(doubtful, self.rules.root)
         else:
             raise UsageError(
                 f"a probe returns Happened(result), NOT_HAPPENED or None, not {type(found).__name__}",
@@ -120,12 +145,16 @@ class Attempt:
 
     def leave(self) -> None:
         """The body is over, whatever comes."""
-        token, self._token = self._token, None
-        if token is not None:
-            try:
-                current.reset(token)
-            except ValueError:
-                current.set(None)
+        if self._body is not None:
+            self._body.over = True
+            if current.get() is self._body:  # else it ends out of order, or in another context
+                current.set(enclosing())
+
+    def let_go(self) -> None:
+        """Nothing more is recorded of it: if nothing was, it is in doubt from now on."""
+        if self.step is not None:
+            self.store.forget(self.step.lsn)
+        self.begun = False
 
     def ending(self, error: BaseException | None, result: Any) -> tuple[Settle, LedgerError | None]:
         """What to record for a body that ended so, and the error that its caller gets once that is durable."""
@@ -135,13 +164,16 @@ class Attempt:
         outcome: ItHappened | Aborted | Uncertain
         if error is None:
             outcome, refusal = outcome_of(result, shown(step.name, step.key), self.store.result_bytes)
-        elif (isinstance(error, StepAborted) and error.__dict__.get("lsn") == step.lsn) or isinstance(
-            error, self.rules.aborts_on
-        ):
+        elif step.aborted_by(error) or _declared(error, self.rules.aborts_on):
             outcome = Aborted(reason=reason_of(error))
         else:
             outcome = Uncertain(failure=failure_of(error))
         return Settle(lsn=step.lsn, outcome=outcome, riding=self.claim.idempotent), refusal
+
+    def cut_off(self, error: BaseException) -> Settle:
+        """What to record where the ending, or the recording of it, was interrupted."""
+        assert self.step is not None
+        return Settle(lsn=self.step.lsn, outcome=Uncertain(failure=failure_of(error, told=False)))
 
 
 def enter(attempt: Attempt) -> Settled | None:
@@ -155,30 +187,58 @@ def enter(attempt: Attempt) -> Settled | None:
             try:
                 answer = attempt.rules.probe(attempt.question(found))
             except Exception as error:
-                raise in_doubt(found) from error
+                raise in_doubt(found, attempt.rules.root) from error
             try:
                 store.settle(attempt.finding(found, answer))
             except LeaseLapsed:
                 continue
     except BaseException as error:
         if not isinstance(error, LedgerError):
-            store.withdraw(attempt.claim)
+            withdraw(attempt)
         attempt.leave()
         raise
 
 
+def withdraw(attempt: Attempt) -> None:
+    """It was interrupted before its body began: put on record that nothing happened."""
+    attempt.leave()
+    attempt.store.withdraw(attempt.claim)
+    attempt.begun = False
+
+
 def leave(attempt: Attempt, error: BaseException | None, result: Any) -> None:
     """Record how the body ended; durable on return. An error of the body stays the one that its caller sees."""
-    attempt.leave()
-    settle, refusal = attempt.ending(error, result)
-    store = attempt.store
+    refusal: LedgerError | None = None
     try:
-        store.settle(settle)
-    except BaseException as failed:
-        store.forget(settle.lsn)
-        if error is None:
-            raise
-        error.add_note(f"runledger: this could not be recorded, the step is in doubt: {failed}")
-        event("error", "step.outcome_not_recorded", lsn=settle.lsn, reason=type(failed).__name__)
+        attempt.leave()
+        settle, refusal = attempt.ending(error, result)
+        attempt.store.settle(settle)
+        attempt.begun = False
+    except BaseException as failed:  # noqa: BLE001  # raised again below, or its place is taken by the body's own
+        try:
+            if not isinstance(failed, LedgerError):
+                with suppress(Exception):  # it was recorded before the interrupt, or nothing can be
+                    attempt.store.settle(attempt.cut_off(error or failed))
+        finally:
+            attempt.let_go()
+        unrecorded(attempt, error, failed)
     if refusal is not None:
         raise refusal
+
+
+def unrecorded(attempt: Attempt, error: BaseException | None, failed: BaseException) -> None:
+    """The outcome is not on record as it was: raise ``failed``, unless the body's own error is to be seen."""
+    if error is None or (isinstance(error, Exception) and not isinstance(failed, Exception)):
+        raise failed
+    step = attempt.step
+    assert step is not None
+    note_on(
+        error, f"runledger: this could not be recorded, the step is in doubt: {failure_of(failed).message}"
+    )
+    event(
+        "error",
+        "step.outcome_not_recorded",
+        step=shown(step.name, step.key),
+        lsn=step.lsn,
+        reason=type(failed).__name__,
+    )

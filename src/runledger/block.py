@@ -8,8 +8,8 @@ from threading import get_ident
 from types import FrameType, TracebackType
 from typing import Any
 
-from runledger.attempt import Attempt, Rules, enter, leave
-from runledger.errors import ResultNotStored, StepCommitted
+from runledger.attempt import Attempt, Rules, enter, leave, withdraw
+from runledger.errors import ResultNotStored, StepCommitted, UsageError
 from runledger.outcome import result_of
 from runledger.refusals import committed
 from runledger.skip import SkipCommitted, Skips, calling_frame
@@ -29,23 +29,33 @@ class StepBlock:
         store: Store,
         ledger_id: Callable[[], str],
         skips: Skips,
-        make_claim: Callable[[], Claim],
         rules: Rules,
     ) -> None:
         self._store = store
         self._ledger_id = ledger_id
         self._skips = skips
-        self._make_claim = make_claim
         self._rules = rules
         self._attempts: list[tuple[Any, Attempt]] = []
+
+    def _make_claim(self) -> Claim:
+        """What the block claims."""
+        raise NotImplementedError
 
     def _enter(self, frame: FrameType) -> Step:
         skip = self._skips.take(frame)
         attempt = Attempt(self._store, self._ledger_id, self._make_claim(), self._rules)
-        settled = enter(attempt)
-        if settled is not None:
-            raise self._refusal(settled, skip)
-        self._attempts.append((_whoever(), attempt))
+        mine = (_whoever(), attempt)
+        try:
+            settled = enter(attempt)
+            if settled is not None:
+                raise self._refusal(settled, skip)
+            self._attempts.append(mine)
+        except BaseException:
+            if attempt.begun:
+                withdraw(attempt)
+            if mine in self._attempts:
+                self._attempts.remove(mine)
+            raise
         assert attempt.step is not None
         return attempt.step
 
@@ -64,6 +74,8 @@ class StepBlock:
         is left by another than entered it, as a stack may be, ends the last one."""
         here = _whoever()
         open_ones = list(self._attempts)
+        if not open_ones:
+            raise UsageError("this step is left more often than it was entered")
         last = next((one for one in reversed(open_ones) if one[0] == here), open_ones[-1])
         self._attempts.remove(last)
         return last[1]

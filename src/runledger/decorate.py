@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runledger.attempt import Attempt, Rules, enter, leave
+from runledger.deferred import called, refuse_deferred, refuse_deferring
 from runledger.errors import UsageError
 from runledger.keys import KeyRule, call_inputs, code_fingerprint
 from runledger.outcome import result_of
@@ -33,8 +34,7 @@ def decorate(
     """
     if not callable(function):
         raise UsageError("a step decorates a function")
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise UsageError("a generator cannot be a step: its body runs later, while it is iterated")
+    refuse_deferring(function)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -52,7 +52,7 @@ def decorate(
         claim = make_claim(rule(bound), fingerprint, tuple(left_out), code)
         return Attempt(store, ledger_id, claim, rules)
 
-    if inspect.iscoroutinefunction(function):
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called(function)):
         return _async_step(function, store, attempt_of)
     return _step(function, store, attempt_of)
 
@@ -61,28 +61,21 @@ def _step(function: Any, store: Store, attempt_of: Callable[..., Attempt]) -> An
     @functools.wraps(function)
     def step(*args: Any, **kwargs: Any) -> Any:
         attempt = attempt_of(args, kwargs)
-        settled = enter(attempt)
+        try:
+            settled = enter(attempt)
+            if settled is None:
+                result = function(*args, **kwargs)
+                refuse_deferred(result)
+        except BaseException as error:
+            if attempt.begun:
+                leave(attempt, error, None)
+            raise
         if settled is not None:
             return result_of(store, settled)
-        try:
-            result = function(*args, **kwargs)
-            if inspect.isawaitable(result):
-                _refuse_awaitable(result)
-        except BaseException as error:
-            leave(attempt, error, None)
-            raise
         leave(attempt, None, result)
         return result
 
     return step
-
-
-def _refuse_awaitable(result: Any) -> None:
-    """A plain function that returns a coroutine: committing now would commit work that has not begun."""
-    close = getattr(result, "close", None)
-    if close is not None:
-        close()
-    raise UsageError("the step returned something to be awaited; decorate the async function itself")
 
 
 def _async_step(function: Any, store: Store, attempt_of: Callable[..., Attempt]) -> Any:
@@ -91,14 +84,17 @@ def _async_step(function: Any, store: Store, attempt_of: Callable[..., Attempt])
     @functools.wraps(function)
     async def step(*args: Any, **kwargs: Any) -> Any:
         attempt = attempt_of(args, kwargs)
-        settled = await enter_async(attempt)
+        try:
+            settled = await enter_async(attempt)
+            if settled is None:
+                result = await function(*args, **kwargs)
+                refuse_deferred(result)
+        except BaseException as error:
+            if attempt.begun:
+                await leave_async(attempt, error, None)
+            raise
         if settled is not None:
             return result_of(store, settled)
-        try:
-            result = await function(*args, **kwargs)
-        except BaseException as error:
-            await leave_async(attempt, error, None)
-            raise
         await leave_async(attempt, None, result)
         return result
 

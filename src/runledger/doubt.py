@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from runledger.errors import DiskRefused
 from runledger.record import Failure
 from runledger.store import Fate
 from runledger.text import escape, shell_quote
@@ -131,27 +132,43 @@ def report_of(step: OpenStep, fate: Fate) -> StepReport:
     )
 
 
-def resolve_lines(step: StepReport | OpenStep) -> list[str]:
+def resolve_lines(step: StepReport | OpenStep, root: str = "") -> list[str]:
     """The two command lines that settle a doubtful step: it happened, it did not. They name the attempt, so that one
-    that was looked up too long ago is refused."""
-    which = f"--lsn {step.lsn}"
+    that was looked up too long ago is refused, and the ledger at ``root`` where they would find another from here."""
+    which = f"--lsn {step.lsn}{_at(root)}"
     if step.key is not None and not step.name.startswith("-") and not step.key.startswith("-"):
         which = f"{shell_quote(step.name)} {shell_quote(step.key)} {which}"
+    resolve = f"runledger resolve {which}"
     return [
-        f"runledger resolve {which} --happened --reason 'looked: it is there'",
-        f"runledger resolve {which} --not-happened --reason 'looked: it is not there'",
+        f"{resolve} --happened --reason 'looked: it is there'",
+        f"{resolve} --not-happened --reason 'looked: it is not there'",
     ]
 
 
-def loss_lines(damage: Damage, view: View) -> list[str]:
+def loss_lines(damage: Damage, view: View, root: str = "") -> list[str]:
     """The command lines that settle a loss, once the steps that are legible in it are settled."""
     if any(step.damaged and damage.first <= lsn <= damage.last for lsn, step in view.open.items()):
         return []
-    which = f"--lsn {damage.first}"
+    resolve = f"runledger resolve --lsn {damage.first}{_at(root)}"
     return [
-        f"runledger resolve {which} --happened --reason 'looked: nothing is missing'",
-        f"runledger resolve {which} --not-happened --reason 'looked: nothing of it happened'",
+        f"{resolve} --happened --reason 'looked: nothing is missing'",
+        f"{resolve} --not-happened --reason 'looked: nothing of it happened'",
     ]
+
+
+def _at(root: str) -> str:
+    """What makes a command line find the ledger at ``root``, where it would find another one here."""
+    if not root:
+        return ""
+    from os.path import realpath
+
+    from runledger.local.files import find_root
+
+    try:
+        here = realpath(find_root(None)) == realpath(root)
+    except (DiskRefused, OSError):
+        here = False
+    return "" if here else f" --root {shell_quote(root)}"
 
 
 def shown(name: str, key: str | None) -> str:

@@ -7,25 +7,26 @@ from collections.abc import Callable, Iterable
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from runledger import record
-from runledger.attempt import Rules
+from runledger.arguments import directory, flag, texts
+from runledger.attempt import Rules, exception_classes
 from runledger.block import StepBlock
-from runledger.doubt import Happened, NotHappened, OwnerReport, mark_report, report_of
+from runledger.doubt import Happened, NotHappened, report_of
 from runledger.drift import Reached
-from runledger.errors import UsageError
+from runledger.errors import ResultNotStored, SprintUnknown, UsageError
 from runledger.keys import check_key, check_name, value_inputs
+from runledger.known_step import KnownStep
 from runledger.local.files import find_root
 from runledger.local.store import LocalStore
 from runledger.options import Options
-from runledger.outcome import outcome_of, result_of
+from runledger.outcome import outcome_of
 from runledger.replay_report import ReplayReport
 from runledger.replay_report import report as replay_report
 from runledger.run import RunBlock
 from runledger.skip import SkipCommitted, Skips
 from runledger.status import Status, status_of
-from runledger.step import Step, current
+from runledger.step import Step, enclosing
 from runledger.store import Claim, Move, Resolution, Store
-from runledger.view import OpenStep, Settled
+from runledger.view import Settled
 
 if TYPE_CHECKING:
     from runledger.pacing import Pace
@@ -35,55 +36,18 @@ __all__ = ["KnownStep", "Ledger", "StepUse"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class KnownStep:
-    """What is known of a step.
-
-    Attributes:
-        status: ``committed``, ``aborted``, ``in_flight`` or ``in_doubt``.
-        lsn: of the outcome's record, or of the intent while there is none.
-        attempt: how often it was started.
-        owner, marks, failure: who, which breadcrumbs, and how an open one's body ended.
-    """
-
-    def __init__(
-        self, ledger: Ledger, status: str, held: Settled | OpenStep, owner: OwnerReport | None
-    ) -> None:
-        self._ledger = ledger
-        self._held = held
-        self.status = status
-        self.name = held.name
-        self.key = held.key
-        self.lsn = held.lsn
-        self.attempt = held.attempt
-        self.owner = owner if owner is not None else held.owner
-        self.marks = [mark_report(mark) for mark in held.marks]
-        self.failure: record.Failure | None = held.failure if isinstance(held, OpenStep) else None
-
-    @property
-    def result(self) -> Any:
-        """The recorded result, None where there is none.
-
-        Raises:
-            ResultNotStored: it was not stored, or needs a class that is not loaded here.
-        """
-        return result_of(self._ledger.store, self._held) if isinstance(self._held, Settled) else None
-
-    def __repr__(self) -> str:
-        return f"<{self.name} {self.key}: {self.status}, LSN {self.lsn}, attempt {self.attempt}>"
-
-
 class StepUse(StepBlock):
     """``ledger.step(...)``: use it as ``with``, as ``async with``, or to decorate a function, async or not."""
 
     def __init__(self, ledger: Ledger, name: str, key: Any, inputs: Any, scope: str, rules: Rules) -> None:
-        super().__init__(ledger.store, ledger.ledger_id, ledger.skips, self._claim_of_block, rules)
+        super().__init__(ledger.store, ledger.ledger_id, ledger.skips, rules)
         self._ledger = ledger
         self._name = name
         self._key = key
         self._inputs = inputs
         self._scope = scope
 
-    def _claim_of_block(self) -> Claim:
+    def _make_claim(self) -> Claim:
         if self._key is not None and not isinstance(self._key, str):
             raise UsageError(
                 "a `with` step takes its key as text; a callable key needs the decorator's arguments"
@@ -95,7 +59,7 @@ class StepUse(StepBlock):
         self, key: str | None, inputs: str | None, unfingerprinted: tuple[str, ...], code: str | None
     ) -> Claim:
         """The claim of one call."""
-        parent = current.get()
+        parent = enclosing(self._store)
         self._ledger.reached.enter(self._scope, self._name, key, code)
         return Claim(
             name=self._name,
@@ -105,7 +69,7 @@ class StepUse(StepBlock):
             unfingerprinted=unfingerprinted,
             idempotent=self._rules.idempotent,
             probed=self._rules.probe is not None,
-            parent=parent[1] if parent is not None and parent[0] == id(self._store) else None,
+            parent=None if parent is None else parent.step.lsn,
             code=code,
         )
 
@@ -148,11 +112,13 @@ class Ledger:
         never as lost or unstarted.
 
         Raises:
-            UsageError: ``commit`` is neither.
+            UsageError: ``commit`` is neither, or ``root`` names no directory.
         """
         if commit not in ("durable", "riding"):
             raise UsageError(f"commit is 'durable' or 'riding', not {commit!r}")
-        found = find_root(root)
+        if options is not None and type(options) is not Options:
+            raise UsageError(f"options are runledger.Options(...), not {type(options).__name__}")
+        found = find_root(directory(root))
         return cls(LocalStore(found, commit=commit, options=options), found)
 
     def ledger_id(self) -> str:
@@ -194,12 +160,13 @@ class Ledger:
             check_key(key)
         if scope not in ("run", "ledger"):
             raise UsageError(f"scope is 'run' or 'ledger', not {scope!r}")
-        classes = (aborts_on,) if isinstance(aborts_on, type) else tuple(aborts_on)
-        if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
-            raise UsageError("aborts_on takes exception classes")
-        return StepUse(
-            self, name, key, inputs, scope, Rules(idempotent=idempotent, probe=probe, aborts_on=classes)
+        rules = Rules(
+            idempotent=flag("idempotent", idempotent),
+            probe=probe,
+            aborts_on=exception_classes(aborts_on),
+            root=self.root,
         )
+        return StepUse(self, name, key, inputs, scope, rules)
 
     def skip_committed(self) -> SkipCommitted:
         """``with ledger.skip_committed(), ledger.step(...)``: the block is skipped when its step is committed."""
@@ -222,9 +189,11 @@ class Ledger:
         if held is None:
             return None
         if isinstance(held, Settled):
-            return KnownStep(self, held.status, held, None)
+            return KnownStep(self.store, held.status, held, None)
         fate = self._local.fate(held)
-        return KnownStep(self, "in_flight" if fate.alive else "in_doubt", held, report_of(held, fate).owner)
+        return KnownStep(
+            self.store, "in_flight" if fate.alive else "in_doubt", held, report_of(held, fate).owner
+        )
 
     def resolve(
         self,
@@ -239,6 +208,7 @@ class Ledger:
 
         Raises:
             ResolveRefused: it is settled, another attempt by now, or in flight.
+            ResultNotStored: the result cannot be stored; nothing was recorded.
             UsageError: no reason, or no outcome.
         """
         if not isinstance(outcome, (Happened, NotHappened)):
@@ -248,9 +218,14 @@ class Ledger:
                 "resolve needs a name and key, or an LSN: a step without a key is known by its LSN"
             )
         happened = isinstance(outcome, Happened)
-        it_happened, refusal = outcome_of(outcome.result if isinstance(outcome, Happened) else None)
-        if refusal is not None:
-            raise refusal
+        it_happened, _ = outcome_of(
+            outcome.result if isinstance(outcome, Happened) else None, limit=self.store.result_bytes
+        )
+        if it_happened.unstored is not None:
+            raise ResultNotStored(
+                f"nothing was recorded: the result cannot be stored: {it_happened.unstored}",
+                hint="The step is still in doubt. Resolve it with a result that can be stored, or with none.",
+            )
         return self.store.resolve(
             Resolution(
                 name=name,
@@ -268,13 +243,20 @@ class Ledger:
         self, plan_id: str | None = None, branch: str | None = None, sprints: Iterable[str] = ()
     ) -> RunBlock:
         """Start the run ``plan_id`` or go on with it; an escaping exception halts it, a clean end finishes it."""
-        return RunBlock(self.store, plan_id, branch, tuple(sprints))
+        start = Move(
+            what="start", plan_id=plan_id, branch=branch, sprints=texts("sprints", sprints, SprintUnknown)
+        )
+        return RunBlock(self.store, start)
 
     def start(
         self, plan_id: str | None = None, branch: str | None = None, sprints: Iterable[str] = ()
     ) -> None:
         """Begin a run. Raises RunMoveRefused while one is RUNNING or HALTED, AdoptionRequired over a foreign one."""
-        self.store.transition(Move(what="start", plan_id=plan_id, branch=branch, sprints=tuple(sprints)))
+        self.store.transition(
+            Move(
+                what="start", plan_id=plan_id, branch=branch, sprints=texts("sprints", sprints, SprintUnknown)
+            )
+        )
 
     def begin_sprint(self, sprint: str) -> None:
         """Make ``sprint`` the current one. Raises SprintUnknown, RunMoveRefused."""
@@ -316,7 +298,7 @@ class Ledger:
 
     def replay(self) -> ReplayReport:
         """What was started and never committed; and the drift of what this handle has entered so far."""
-        return replay_report(self.store.known(), self.reached.against(self.store.committed()))
+        return replay_report(self.store.known(), self.reached.against(self.store.committed()), self.root)
 
     def compact(self) -> dict[str, Any]:
         """Fold what is new into the history and drop the segments that are folded; says what it did. Safe at any time
@@ -326,6 +308,8 @@ class Ledger:
             CompactionBusy: another process is compacting.
             LedgerCorrupt: records are damaged; they are kept until that is settled.
         """
+        if self.store.known().view.lsn == 0:
+            return {"folded": 0, "upto": 0, "segments": 0}  # nothing to fold, and nothing is made for it
         return self.store.compact()
 
     def close(self) -> None:

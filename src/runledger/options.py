@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from runledger.arguments import number
+
 __all__ = ["Options"]
 
 
@@ -23,3 +25,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     lock_timeout: float = 30.0
     flush_interval: float = 0.05
     compact_after: int = 20_000
+
+    def __post_init__(self) -> None:
+        number("segment_bytes", self.segment_bytes, 1)
+        number("result_bytes", self.result_bytes, 0)
+        number("lock_timeout", self.lock_timeout, 0, whole=False)
+        number("flush_interval", self.flush_interval, 0, whole=False)
+        number("compact_after", self.compact_after, 0)

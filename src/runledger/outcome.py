@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from runledger import values
+from runledger.arguments import readable
 from runledger.doubt import shown
 from runledger.errors import ResultNotStored, StepAborted
 from runledger.record import Failure
@@ -12,7 +14,9 @@ from runledger.refusals import not_stored
 from runledger.store import Happened, Payload, Store
 from runledger.view import Settled
 
-__all__ = ["failure_of", "outcome_of", "reason_of", "result_of"]
+__all__ = ["UNSHOWN", "failure_of", "halt_reason", "note_on", "outcome_of", "reason_of", "result_of"]
+
+UNSHOWN = "(its message cannot be shown)"
 
 
 def outcome_of(
@@ -51,26 +55,44 @@ def result_of(store: Store, settled: Settled) -> Any:
         raise not_stored(shown(settled.name, settled.key), str(error)) from None
 
 
-def failure_of(error: BaseException) -> Failure:
-    """The type and message of an exception; one that cannot even be shown still has a type."""
-    return Failure(type=_type_name(error), message=_message(error))
+def failure_of(error: BaseException, *, told: bool = True) -> Failure:
+    """The type and message of an exception; one that cannot even be shown, or shall not be asked, still has a type."""
+    return Failure(type=_type_name(error), message=_message(error) if told else UNSHOWN)
 
 
 def _type_name(error: BaseException) -> str:
     kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    module = kind.__module__
+    name = (
+        kind.__qualname__
+        if module == "builtins" or not isinstance(module, str)
+        else f"{module}.{kind.__qualname__}"
+    )
+    return readable(name)
 
 
 def _message(error: BaseException) -> str:
     try:
-        text = str(error)[:2000]
+        return readable(str.__str__(str(error))[:2000])
     except Exception:  # noqa: BLE001  # whatever a foreign __str__ does, the doubt must be recorded
-        return "(its message cannot be shown)"
-    return text.encode("utf-8", "backslashreplace").decode()
+        return UNSHOWN
 
 
 def reason_of(error: BaseException) -> str:
     """Why nothing happened, as the exception says."""
     if isinstance(error, StepAborted):
-        return str(error.__dict__.get("reason", ""))
-    return f"{_type_name(error)}: {_message(error)}"
+        reason = error.__dict__.get("reason", "")
+        return readable(reason) if isinstance(reason, str) else ""
+    message = _message(error)
+    return f"{_type_name(error)}: {message}" if message else _type_name(error)
+
+
+def halt_reason(error: BaseException) -> str:
+    """Why a run is halted by an exception that escaped: never empty, since a halt without a reason is none."""
+    return reason_of(error)[:2000].strip() or failure_of(error).message.strip() or _type_name(error)
+
+
+def note_on(error: BaseException, text: str) -> None:
+    """A note on somebody's exception, where it takes one: it reaches its caller in any case."""
+    with suppress(Exception):
+        error.add_note(text)

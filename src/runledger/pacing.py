@@ -16,7 +16,7 @@ from runledger.errors import UsageError
 from runledger.granularity import Pacer
 from runledger.lives import lives_of, owners_of, survived
 from runledger.record import Intent, Record
-from runledger.step import AsyncStep, Step, current
+from runledger.step import AsyncStep, Step, enclosing
 from runledger.store import Store
 from runledger.view import Damage
 
@@ -164,9 +164,9 @@ def pace(store: Store, step: Step | None, seconds: float | str | None, at_most: 
         UsageError: there is no such step, or it is not idempotent.
     """
     if step is None:
-        found = current.get()
-        step = found[2] if found is not None and found[0] == id(store) else None
-    if step is None:
+        body = enclosing()
+        step = body.step if body is not None and body.store is store else None
+    if not isinstance(step, Step):
         raise UsageError("ledger.every needs a step: call it in the step's body, or pass step=…")
     if not step.idempotent:
         raise UsageError(
@@ -195,6 +195,6 @@ def _learnt(records: Iterable[Record | Damage], mine: int) -> tuple[list[Any], f
 
 def _duration(seconds: float | str | None) -> float | None:
     found = parse_duration(seconds) if isinstance(seconds, str) else seconds
-    if found is not None and not found > 0:
+    if found is not None and (type(found) not in {int, float} or not found > 0):
         raise UsageError(f"{seconds!r} is not a number of seconds above 0")
     return found

@@ -27,11 +27,11 @@ def in_flight(verdict: InFlight) -> StepInFlight:
     )
 
 
-def in_doubt(verdict: Doubtful) -> StepInDoubt:
+def in_doubt(verdict: Doubtful, root: str = "") -> StepInDoubt:
     """Nobody is, and nobody knows; with the lines that settle it."""
     step, fate = verdict.step, verdict.fate
     report = report_of(step, fate)
-    lines = resolve_lines(report)
+    lines = resolve_lines(report, root)
     mark = f"; last mark: {shown(step.marks[-1].label, None)}" if step.marks else ""
     failed = (
         f"; it ended with {escape(step.failure.type)}: {escape(step.failure.message)}" if step.failure else ""

@@ -50,23 +50,26 @@ def replay(root: str | os.PathLike[str] | None = None) -> ReplayReport:
     read-only checkout and beside a store that a crash left unclosed.
 
     Raises:
+        UsageError: ``root`` names no directory.
         LedgerCorrupt, NewerVersion, DiskRefused: it cannot be read as a ledger of this version.
     """
+    from runledger.arguments import directory
     from runledger.local.files import find_root
     from runledger.local.known import inspect
 
-    known, reader = inspect(find_root(root))
+    found = find_root(directory(root))
+    known, reader = inspect(found)
     reader.close()
-    return report(known)
+    return report(known, root=found)
 
 
-def report(known: Known, drift: Drift | None = None) -> ReplayReport:
-    """The report of what is known."""
+def report(known: Known, drift: Drift | None = None, root: str = "") -> ReplayReport:
+    """The report of what is known of the ledger at ``root``."""
     view, run = known.view, known.view.run
     steps = [report_of(view.open[lsn], known.fates[lsn]) for lsn in sorted(view.open)]
     in_doubt = [step for step in steps if not step.owner.alive]
-    resolve = [line for step in in_doubt for line in resolve_lines(step)]
-    resolve += [line for damage in view.damage for line in loss_lines(damage, view)]
+    resolve = [line for step in in_doubt for line in resolve_lines(step, root)]
+    resolve += [line for damage in view.damage for line in loss_lines(damage, view, root)]
     return ReplayReport(
         schema=SCHEMA,
         state=state_of(known),

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import Any
 
 from runledger.store import Request, Store
 
-__all__ = ["Answer", "LateCancel", "answer", "send", "sent"]
+__all__ = ["Answer", "Done", "LateCancel", "answer", "is_in_loop", "send", "sent"]
 
 
 class LateCancel(Exception):
@@ -33,6 +33,26 @@ class Answer(asyncio.Future[Any]):
     def cancel(self, msg: Any = None) -> bool:  # noqa: ARG002  # the name is asyncio's
         """Refuse; the waiting task is cancelled when the answer is there."""
         return False
+
+
+def is_in_loop() -> bool:
+    """Whether the calling thread runs an event loop just now."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+class Done:
+    """An answer that is there; it can be awaited like one that is not, or left."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __await__(self) -> Generator[None, None, Any]:
+        return self._value
+        yield
 
 
 def sent(store: Store, request: Request) -> Answer:

@@ -3,6 +3,8 @@
 A store decides one thing at a time, in LSN order, and what it answers is durable as far as the caller asked. The files
 of this machine implement it (``local.store``); an engine over several machines will implement the same and nothing
 else, so nothing here speaks of files, locks or processes.
+
+A request checks what it is made of: nothing of a wrong type gets any nearer to a record.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 from msgspec import Raw
 
-from runledger.errors import LedgerError
+from runledger.arguments import flag, maybe_text, text, texts
+from runledger.errors import LedgerError, SprintUnknown, UsageError
 from runledger.record import NOTHING, Failure, Record
 from runledger.state_reading import Reading
 from runledger.view import Damage, OpenStep, Owner, Saved, Settled, View
@@ -38,6 +41,11 @@ __all__ = [
     "Uncertain",
     "Verdict",
 ]
+
+
+def _exact(request: msgspec.Struct, field: str, value: Any) -> None:
+    if value is not getattr(request, field):
+        msgspec.structs.force_setattr(request, field, value)
 
 
 class Fate(NamedTuple):
@@ -73,6 +81,12 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     lease: float | None = None
     code: str | None = None
     memo: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        text("the name of a step", self.name)
+        text("scope", self.scope)
+        maybe_text("a key", self.key)
+        flag("idempotent", self.idempotent)
 
 
 class Claimed(NamedTuple):
@@ -122,6 +136,9 @@ class Aborted(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     probed: bool = False
 
+    def __post_init__(self) -> None:
+        _exact(self, "reason", text("a reason", self.reason))
+
 
 class Uncertain(msgspec.Struct, frozen=True, kw_only=True):
     """The call is over; nobody knows."""
@@ -148,6 +165,9 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     riding: bool = False
     nonce: str | None = None
 
+    def __post_init__(self) -> None:
+        _exact(self, "label", maybe_text("a mark's label", self.label))
+
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """A person's decision on a doubtful step; with ``lsn`` it must be the current attempt."""
@@ -158,6 +178,14 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     happened: bool
     reason: str
     result: Payload | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("name", "key"):
+            _exact(self, field, maybe_text(field, getattr(self, field)))
+        if self.lsn is not None and type(self.lsn) is not int:
+            raise UsageError(f"an LSN is an int, not {type(self.lsn).__name__}")
+        flag("happened", self.happened)
+        _exact(self, "reason", text("a reason", self.reason))
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,6 +200,13 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     by: str | None = None
     force: bool = False
+
+    def __post_init__(self) -> None:
+        for field in ("plan_id", "branch", "reason", "by"):
+            _exact(self, field, maybe_text(field, getattr(self, field)))
+        _exact(self, "sprint", maybe_text("a sprint id", self.sprint, SprintUnknown))
+        _exact(self, "sprints", texts("sprints", self.sprints, SprintUnknown))
+        flag("force", self.force)
 
 
 Request = Claim | Settle | Note | Resolution | Move

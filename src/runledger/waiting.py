@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from contextlib import suppress
+from threading import Event, Thread
 from typing import Any
 
-from runledger.attempt import Attempt
-from runledger.doubt import shown
-from runledger.errors import LeaseLapsed
-from runledger.log import event
+from runledger.attempt import Attempt, unrecorded, withdraw
+from runledger.errors import LeaseLapsed, LedgerError
 from runledger.refusals import in_doubt
 from runledger.sending import LateCancel, answer, send
-from runledger.store import Doubtful, Settle, Store
+from runledger.store import Doubtful, Settle
 from runledger.view import Settled
 
 __all__ = ["enter_async", "leave_async"]
+
+PATIENCE_S = 1.0
+"""For the record of a closed coroutine: a collector may close it on the very thread that would write it."""
 
 
 async def enter_async(attempt: Attempt) -> Settled | None:
@@ -39,45 +42,74 @@ async def enter_async(attempt: Attempt) -> Settled | None:
                 if inspect.isawaitable(said):
                     said = await said
             except Exception as error:
-                raise in_doubt(found) from error
+                raise in_doubt(found, attempt.rules.root) from error
             try:
                 await answer(store, attempt.finding(found, said))
             except LeaseLapsed:
                 continue
+    except GeneratorExit:
+        # The coroutine is closed: nothing can be awaited any more, and what was sent is on its way.
+        Thread(target=_withdraw, args=(attempt,), name="runledger-withdrawal", daemon=True).start()
+        attempt.leave()
+        raise
     except BaseException:
         attempt.leave()
         raise
 
 
+def _withdraw(attempt: Attempt) -> None:
+    """Have the claim decided, the second time as the first, and take it back."""
+    with suppress(LedgerError):
+        attempt.store.claim(attempt.claim)
+        withdraw(attempt)
+
+
 async def leave_async(attempt: Attempt, error: BaseException | None, result: Any) -> None:
     """Record how the body ended; durable on return. An error of the body stays the one that its caller sees."""
-    attempt.leave()
-    settle, refusal = attempt.ending(error, result)
+    refusal: LedgerError | None = None
     try:
-        await _settle(attempt.store, settle)
+        attempt.leave()
+        settle, refusal = attempt.ending(error, result)
+        if isinstance(error, GeneratorExit):
+            _send_off(attempt, settle)
+            return
+        await _settle(attempt, settle)
+        attempt.begun = False
     except asyncio.CancelledError:
         raise
-    except BaseException as failed:
-        attempt.store.forget(settle.lsn)
-        if error is None:
-            raise
-        step = attempt.step
-        error.add_note(f"runledger: this could not be recorded, the step is in doubt: {failed}")
-        event(
-            "error",
-            "step.outcome_not_recorded",
-            step=shown(step.name, step.key) if step else "",
-            lsn=settle.lsn,
-        )
+    except BaseException as failed:  # noqa: BLE001  # raised again below, or its place is taken by the body's own
+        try:
+            if not isinstance(failed, LedgerError):
+                _send_off(attempt, attempt.cut_off(error or failed))
+        finally:
+            attempt.let_go()
+        unrecorded(attempt, error, failed)
     if refusal is not None:
         raise refusal
 
 
-async def _settle(store: Store, settle: Settle) -> None:
+def _send_off(attempt: Attempt, settle: Settle) -> None:
+    """Have it recorded by others: the coroutine is closed or interrupted, and can await nothing. It waits for them a
+    while all the same, so that whoever closed it finds the step as it is."""
+    over = Event()
+
+    def done(_: Any, failed: BaseException | None) -> None:
+        if failed is not None:
+            attempt.let_go()
+        over.set()
+
+    attempt.store.nowait(settle, done)
+    attempt.begun = False
+    if not over.wait(PATIENCE_S):
+        attempt.let_go()
+
+
+async def _settle(attempt: Attempt, settle: Settle) -> None:
     """Record it to the end, then let a cancellation through."""
     try:
-        await send(store, settle)
+        await send(attempt.store, settle)
     except LateCancel as late:
+        attempt.begun = False
         if late.error is not None:
-            store.forget(settle.lsn)
+            attempt.let_go()
         raise late.cancelled from None

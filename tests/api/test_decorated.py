@@ -14,7 +14,6 @@ import pytest
 from runledger import (
     InputsMismatch,
     Ledger,
-    ResultNotStored,
     StepInDoubt,
     StepInFlight,
     UsageError,
@@ -132,14 +131,17 @@ def test_what_cannot_be_a_step(ledger: Ledger, function: Any) -> None:
 
 
 def test_a_function_that_returns_a_generator(ledger: Ledger) -> None:
-    """Its work may not have begun: the result cannot be stored, and that is said."""
+    """Its work may not have begun: refused, and in doubt."""
 
     @ledger.step("work", key="k1")
     def work() -> Any:
         return generator("a")
 
-    with pytest.raises(ResultNotStored):
+    with pytest.raises(UsageError, match="generator"):
         work()
+    known = ledger.lookup("work", "k1")
+    assert known is not None
+    assert known.status == "in_doubt"
 
 
 def test_a_plain_function_that_returns_a_coroutine(root: Path, ledger: Ledger) -> None:

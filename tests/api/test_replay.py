@@ -169,9 +169,10 @@ def test_the_handle_tells_the_same(root: Path, ledger: Ledger) -> None:
     assert msgspec.structs.replace(ours, drift=None) == theirs
 
 
-def test_it_is_what_the_command_prints(root: Path) -> None:
+def test_it_is_what_the_command_prints(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``replay --json`` is this report."""
     killed(root)
+    monkeypatch.chdir(root)
     shown = msgspec.json.decode(command(root, "replay", "--json").lines[0])
     report = msgspec.to_builtins(replay(root))
     for name in ("state", "lsn", "committed", "aborted", "in_flight", "resolve"):

@@ -141,3 +141,50 @@ def test_a_broad_except_does_not_lead_to_an_effect(ledger: Ledger) -> None:
         with suppress(Exception), ledger.step("work", key=str(n)):
             effects.append(n)
     assert effects == []
+
+
+@pytest.mark.parametrize("ends", ["finish", "abandon"])
+def test_a_run_that_its_body_ended(root: Path, ledger: Ledger, ends: str) -> None:
+    """The clean end has nothing more to do."""
+    with ledger.run("plan"):
+        with ledger.step("work", key="k1"):
+            pass
+        ledger.finish() if ends == "finish" else ledger.abandon("enough")
+    assert state(root)["state"] == "JACKED_OUT"
+
+
+def test_a_run_that_its_body_replaced(root: Path, ledger: Ledger) -> None:
+    """The next run is not ended by the block of the one before."""
+    with ledger.run("one"):
+        ledger.abandon("another way")
+        ledger.start("two")
+    assert (state(root)["plan_id"], state(root)["state"]) == ("two", "RUNNING")
+
+
+def test_a_run_that_somebody_began_meanwhile(root: Path, ledger: Ledger) -> None:
+    """Two programs enter one plan at once: both go on with it."""
+    begin = "Ledger.open().start(arguments[0])"
+    look = ledger.store.known
+
+    def late() -> object:
+        known = look()
+        if known.view.run is None:
+            ran(begin, root, "plan")
+        return known
+
+    ledger.store.known = late  # type: ignore[method-assign,assignment]  # the moment between look and start
+    with ledger.run("plan"), ledger.step("work", key="k1"):
+        pass
+    assert state(root)["state"] == "JACKED_OUT"
+    assert [one["t"] for one in records(root)].count("started") == 1
+
+
+def test_sprints_that_the_plan_lacks(root: Path, ledger: Ledger) -> None:
+    """They would be left undone in silence: refused. Fewer than it lists are fine."""
+    ledger.start("plan", sprints=["a", "c"])
+    with pytest.raises(RunMoveRefused, match="b"), ledger.run("plan", sprints=["a", "b"]):
+        raise AssertionError("the block was entered")
+    with ledger.run("plan", sprints=["a"]) as run, ledger.step("work", key="k1"):
+        run.complete_sprint("a")
+        run.complete_sprint("c")
+    assert state(root)["state"] == "JACKED_OUT"

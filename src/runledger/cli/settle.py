@@ -30,7 +30,7 @@ def resolve(args: Any) -> int:
         outcome = Happened(json_value(args.result, "--result") if args.result is not None else None)
     elif args.result is not None:
         raise UsageError("resolve: what did not happen has no result")
-    with existing() as ledger:
+    with existing(args.root) as ledger:
         lsn = ledger.resolve(args.name, args.key, outcome, reason=args.reason, lsn=args.lsn)
     if args.json:
         document({"lsn": lsn, "name": args.name, "key": args.key, "of": args.lsn, "happened": args.happened})
@@ -44,6 +44,9 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="the step's name")
     parser.add_argument("key", metavar="KEY", nargs="?", help="its key")
     parser.add_argument("--lsn", metavar="N", type=int, help="the attempt, by the LSN of its intent")
+    parser.add_argument(
+        "--root", metavar="DIR", help="the directory of the ledger, where another is found from here"
+    )
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--happened", action="store_true", help="it happened: the step is committed")
     which.add_argument("--not-happened", action="store_true", help="it did not: the step may run again")

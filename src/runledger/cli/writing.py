@@ -16,13 +16,13 @@ from runledger.store import Known, Move
 
 
 @contextmanager
-def existing() -> Iterator[Ledger]:
-    """The ledger here; nothing is made where there is none.
+def existing(root: str | None = None) -> Iterator[Ledger]:
+    """The ledger of ``root``, by default the one here; nothing is made where there is none.
 
     Raises:
         LedgerMissing: there is none.
     """
-    root = find_root(None)
+    root = find_root(root)
     _, reader = inspect(root)
     missing = reader.files.ledger is None
     reader.close()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from runledger.values.handlers import is_of_a_handler
 from runledger.values.leaves import HIGH, LOW
 from runledger.values.packing import Packer, in_order
 from runledger.values.refusals import LIMIT, Refused, Unresolvable, Unstorable, where
@@ -45,14 +46,19 @@ def encode(value: Any, what: str = "result") -> Stored:
     try:
         if _is_plain(value, 0):
             return Stored(_to_json(value), typed=False)
-    except _FAILURES:
-        pass  # the walk finds the place and the reason
+    except _FAILURES as error:
+        if is_of_a_handler(error):
+            raise
+        # else the walk finds the place and the reason
     json = _tagged(value, what, canonical=False)
     try:
         sound = same(value, unpack(_from_json(json)))
     except Unresolvable as error:
         raise Unstorable(f"{what}: {error}") from None
-    except Exception as error:  # noqa: BLE001 - a key's own __hash__ may raise anything; the effect is done
+    except Exception as error:
+        # A key's own __hash__ may raise anything, and the effect is done; but a signal is not the value's fault.
+        if is_of_a_handler(error):
+            raise
         raise Unstorable(f"{what}: {type(error).__name__} while it was read back") from None
     if not sound:
         raise Unstorable(f"{what}: a {type(value).__name__} that is not the same when it is read back")
@@ -112,7 +118,10 @@ def _tagged(value: Any, what: str, *, canonical: bool) -> bytes:
         return in_order(tree) if canonical else _to_json(tree)
     except Refused as error:
         raise Unstorable(f"{where(what, packer.trail)}: {error}") from None
-    except Exception as error:  # noqa: BLE001 - a foreign descriptor may raise anything; the effect is done
+    except Exception as error:
+        # A foreign descriptor may raise anything, and the effect is done; but a signal is not the value's fault.
+        if is_of_a_handler(error):
+            raise
         raise Unstorable(f"{where(what, packer.trail)}: {type(error).__name__} on the way to JSON") from None
 
 
