@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
+from weakref import finalize
 
 import msgspec
 
@@ -84,12 +85,7 @@ class Attempt:
         self._step_class = step_class
         self.step: Step | None = None
         self._body: Body | None = None
-
-    def __del__(self) -> None:
-        # An interrupt may come between any two instructions, before the first of our own too: whatever it cut off
-        # is let go here, so that the step is in doubt and not in flight for as long as this process lives.
-        if self.begun and self.step is not None:
-            self.store.forget(self.step.lsn)
+        self._guard: finalize[..., Any] | None = None
 
     # --- entering -----------------------------------------------------------------------------------------------
 
@@ -102,6 +98,11 @@ class Attempt:
         if type(verdict) is Claimed:
             self.step = self._step_class(self.store, self._ledger_id(), self.claim, verdict)
             self.begun = True
+            # An interrupt may come between any two instructions, before the first of our own too: whatever it cuts off
+            # is let go when it is collected, and in doubt, not in flight for as long as this process lives. No
+            # ``__del__``: a handler that runs in one loses its exception, and each step would have one.
+            self._guard = finalize(self, self.store.forget, verdict.lsn)
+            self._guard.atexit = False
             self._body = Body(self.store, self.step, enclosing())
             current.set(self._body)
             return None
@@ -154,7 +155,13 @@ class Attempt:
         """Nothing more is recorded of it: if nothing was, it is in doubt from now on."""
         if self.step is not None:
             self.store.forget(self.step.lsn)
+        self.ended()
+
+    def ended(self) -> None:
+        """Its end is on record, or cannot be."""
         self.begun = False
+        if self._guard is not None:
+            self._guard.detach()
 
     def ending(self, error: BaseException | None, result: Any) -> tuple[Settle, LedgerError | None]:
         """What to record for a body that ended so, and the error that its caller gets once that is durable."""
@@ -203,7 +210,7 @@ def withdraw(attempt: Attempt) -> None:
     """It was interrupted before its body began: put on record that nothing happened."""
     attempt.leave()
     attempt.store.withdraw(attempt.claim)
-    attempt.begun = False
+    attempt.ended()
 
 
 def leave(attempt: Attempt, error: BaseException | None, result: Any) -> None:
@@ -213,7 +220,7 @@ def leave(attempt: Attempt, error: BaseException | None, result: Any) -> None:
         attempt.leave()
         settle, refusal = attempt.ending(error, result)
         attempt.store.settle(settle)
-        attempt.begun = False
+        attempt.ended()
     except BaseException as failed:  # noqa: BLE001  # raised again below, or its place is taken by the body's own
         try:
             if not isinstance(failed, LedgerError):

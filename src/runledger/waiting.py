@@ -74,7 +74,7 @@ async def leave_async(attempt: Attempt, error: BaseException | None, result: Any
             _send_off(attempt, settle)
             return
         await _settle(attempt, settle)
-        attempt.begun = False
+        attempt.ended()
     except asyncio.CancelledError:
         raise
     except BaseException as failed:  # noqa: BLE001  # raised again below, or its place is taken by the body's own
@@ -99,7 +99,7 @@ def _send_off(attempt: Attempt, settle: Settle) -> None:
         over.set()
 
     attempt.store.nowait(settle, done)
-    attempt.begun = False
+    attempt.ended()
     if not over.wait(PATIENCE_S):
         attempt.let_go()
 
@@ -109,7 +109,7 @@ async def _settle(attempt: Attempt, settle: Settle) -> None:
     try:
         await send(attempt.store, settle)
     except LateCancel as late:
-        attempt.begun = False
+        attempt.ended()
         if late.error is not None:
             attempt.let_go()
         raise late.cancelled from None
