@@ -19,7 +19,7 @@ from runledger.keys import idempotency_key
 from runledger.log import event
 from runledger.outcome import failure_of, note_on, outcome_of, reason_of
 from runledger.refusals import in_doubt, in_flight
-from runledger.step import Body, DoubtfulStep, Step, current, enclosing
+from runledger.step import Body, DoubtfulStep, Step, become, current, enclosing
 from runledger.store import (
     Aborted,
     Claim,
@@ -104,7 +104,7 @@ class Attempt:
             self._guard = finalize(self, self.store.forget, verdict.lsn)
             self._guard.atexit = False
             self._body = Body(self.store, self.step, enclosing())
-            current.set(self._body)
+            become(self._body)
             return None
         if type(verdict) is Committed:
             return verdict.settled
@@ -149,7 +149,7 @@ class Attempt:
         if self._body is not None:
             self._body.over = True
             if current.get() is self._body:  # else it ends out of order, or in another context
-                current.set(enclosing())
+                become(enclosing())
 
     def let_go(self) -> None:
         """Nothing more is recorded of it: if nothing was, it is in doubt from now on."""

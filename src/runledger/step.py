@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextvars import ContextVar
+from threading import get_ident
 from typing import Any
 
 from msgspec import Raw
@@ -16,7 +17,7 @@ from runledger.keys import idempotency_key
 from runledger.record import NOTHING
 from runledger.store import Claim, Claimed, Note, Payload, Store
 
-__all__ = ["MARK_BYTES", "AsyncStep", "Body", "DoubtfulStep", "Step", "current", "enclosing"]
+__all__ = ["MARK_BYTES", "AsyncStep", "Body", "DoubtfulStep", "Step", "become", "current", "enclosing"]
 
 MARK_BYTES = 1 << 20
 """Of the data of one mark: the marks of all open steps are in memory."""
@@ -36,6 +37,24 @@ class Body:
 
 current: ContextVar[Body | None] = ContextVar("runledger_step", default=None)
 """The body that this context entered last. A thread begins without one."""
+
+_changing: set[int] = set()
+
+
+def become(body: Body | None) -> None:
+    """Make it the current one.
+
+    The garbage collector may run in the middle of this and end a generator with a step in it; Python itself crashes
+    where that changes the same variable. Such an end leaves it as it is: a body that is over is passed over anyway.
+    """
+    here = get_ident()
+    if here in _changing:
+        return
+    _changing.add(here)
+    try:
+        current.set(body)
+    finally:
+        _changing.discard(here)
 
 
 def enclosing(store: Store | None = None) -> Body | None:

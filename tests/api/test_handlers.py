@@ -12,6 +12,9 @@ SETTING = """
 import gc, signal, threading, time
 from runledger import LedgerBusy, LedgerError
 
+with Ledger.open() as first, first.step("first", key="1"):
+    pass  # what Python starts and loads once is there
+
 def alarm(handler, seconds):
     signal.signal(signal.SIGALRM, handler)
     signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
@@ -66,7 +69,7 @@ def test_a_handler_that_raises_an_error_of_the_system(root: Path) -> None:
         for round in range(50):
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.001 + (round % 20) * 0.0003)
-                while True:
+                for _ in range(100):  # the exception may be lost where Python ignores one
                     n += 1
                     with ledger.step("work", key=str(n)) as step:
                         step.result = n
@@ -101,7 +104,7 @@ def test_a_handler_that_ends_the_program_beside_threads(root: Path) -> None:
         for round in range(40):
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.001 + (round % 20) * 0.0004)
-                while True:
+                for _ in range(100):
                     with ledger.step("main", key=str(n)):
                         pass
                     n += 1
@@ -133,4 +136,4 @@ def test_a_generator_that_is_collected_in_the_middle_of_a_record(root: Path) -> 
         gc.collect()
         say(ledger.status().committed)
     """
-    assert told(root, program) == "200"
+    assert told(root, program) == "201"

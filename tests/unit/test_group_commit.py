@@ -66,9 +66,10 @@ class Led:
 
 
 def alone(led: Led) -> None:
-    """A lone writer."""
+    """A lone writer, for the second time."""
     led.gate.set()
     led.submit(0)
+    led.submit(3)
 
 
 def waiting(led: Led) -> None:

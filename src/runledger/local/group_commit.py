@@ -210,7 +210,7 @@ class GroupCommit:
         with self._mutex:
             if self._queue or own.done is not None:
                 return False
-            self._leading, own.leads = False, False
+            self._batch, self._leading, own.leads = [], False, False
             return True
 
     def _hand_over(self, own: Ticket) -> None:

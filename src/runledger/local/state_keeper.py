@@ -42,7 +42,11 @@ class StateKeeper:
         """Bring the state file up to date; False, with a warning, where it cannot be written. On ``closing``,
         activity of a later second than the file tells of is written even if the last write is not a second old."""
         sequencer = self._sequencer
-        if sequencer.failed is not None or sequencer.forked or not self._begin(wait=closing or sequencer.tx.urgent):
+        if (
+            sequencer.failed is not None
+            or sequencer.forked
+            or not self._begin(wait=closing or sequencer.tx.urgent)
+        ):
             return False
         try:
             written = any(self._write_once(closing=closing) for _ in range(TRIES))
