@@ -125,7 +125,9 @@ MUTANTS = {
         "Two writers append at once.",
         (
             Change(
-                "local/sequencer.py", "if not lock.lock():\n                self._wait_for(lock)", "lock.lock()"
+                "local/sequencer.py",
+                "if not lock.lock():\n                self._wait_for(lock)",
+                "lock.lock()",
             ),
         ),
         ("tests/cases/test_rl_05_many_writers.py",),
