@@ -15,8 +15,10 @@ ROWS = (
     # words and tools
     "errors log moment record text version json_style json_text values/ granularity/  local.mending",
     "arguments",
-    "clock document keys/ run_state view  local local.checkout local.group_commit local.interrupts local.layout "
-    "local.process",
+    (
+        "clock document keys/ run_state view  local local.checkout local.group_commit local.interrupts local.layout "
+        "local.process"
+    ),
     # what a record, a state file and an open file say
     "deferred drift lives losses options skip state_fields  local.directory local.frame local.worker",
     "state_reading  local.checkpoint local.files local.history_rows local.owner local.results local.salvage",
