@@ -118,7 +118,7 @@ def test_what_was_never_begun_is_not_decided_on(ledger: Ledger) -> None:
     left_in_doubt(ledger)
     for name, key, lsn in [
         ("work", "k2", None),
-        ("wrok", "k1", None),
+        ("walk", "k1", None),
         (None, None, 9999),
         ("work", "k1", 9999),
     ]:
