@@ -59,12 +59,15 @@ with Ledger.open() as ledger:
 def expect_refused(
     root: Path, cause: str, slug: str, env: dict[str, str] | None = None, wrap: Sequence[str] = ()
 ) -> None:
-    """Both are refused with the path and the cause within a bounded time, and nothing happened."""
-    begun = time.monotonic()
+    """Both are refused with the path and the cause within a bounded time, and nothing happened. Where there is nothing to
+    compact, nothing is asked of the locks."""
+    begun, there = time.monotonic(), any(root.glob(".run/ledger/*.jsonl"))
     lines = ran(TRY, root, env=env, wrap=wrap).lines
     assert time.monotonic() - begun < 20
-    assert len(lines) == 2
-    for line, what in zip(lines, ("step", "compact"), strict=True):
+    if not there:
+        assert lines.pop() == "compact went through"
+    assert len(lines) == 1 + there
+    for line, what in zip(lines, ("step", "compact"), strict=False):
         assert line.startswith(f"{what} {slug} 74 {root}/.run"), line
         assert cause in line
     assert Outside(root).all() == []

@@ -71,11 +71,7 @@ def decode(data: bytes, name: str) -> View:
     """
     body = data[:-_END]
     if data.startswith(b'{"t":"segment",') or data[-_END:] != b'%s%08x"}\n' % (_CRC, crc32(body)):
-        raise LedgerCorrupt(
-            f"{name} is damaged: its checksum does not match",
-            hint="To see all of it: runledger verify",
-            damage=[{"file": name, "offset": 0, "lsn": 0, "reason": "checksum does not match"}],
-        )
+        raise _corrupt(name, "checksum does not match")
     try:
         document = _decode_document(data)
         if document.format > FORMAT:
@@ -84,10 +80,20 @@ def decode(data: bytes, name: str) -> View:
     except (msgspec.DecodeError, RecursionError) as error:
         raise NewerVersion(f"{name} was written by a later version of runledger: {error}") from error
     view = View(**{field: getattr(kept, field) for field in kept.__struct_fields__})
+    if any(lsn != step.lsn for lsn, step in view.open.items()):
+        raise _corrupt(name, "a step is listed under the number of another one")
     for lsn, step in sorted(view.open.items()):
         if step.key is not None:
             view.keys[Identity(step.run if step.scope == "run" else "", step.name, step.key)] = lsn
     return view
+
+
+def _corrupt(name: str, reason: str) -> LedgerCorrupt:
+    return LedgerCorrupt(
+        f"{name} is damaged: {reason}",
+        hint="To see all of it: runledger verify",
+        damage=[{"file": name, "offset": 0, "lsn": 0, "reason": reason}],
+    )
 
 
 def read(directory: Directory) -> View | None:

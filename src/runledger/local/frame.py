@@ -123,8 +123,8 @@ def _newer(what: str, error: Exception) -> NewerVersion:
     return NewerVersion(f"{what} was written by a later version of runledger: {error}")
 
 
-def decode(line: bytes, seed: int) -> Record:
-    """The record of a line without its line feed.
+def decode(line: bytes, seed: int, what: str = "a record") -> Record:
+    """The record of a line without its line feed; ``what`` it is, for the errors.
 
     Raises:
         BadLine: the checksum does not match.
@@ -135,7 +135,7 @@ def decode(line: bytes, seed: int) -> Record:
     try:
         return _decode_record.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise _newer("a record", error) from error
+        raise _newer(what, error) from error
 
 
 def decode_many(lines: memoryview) -> list[Record]:
@@ -172,11 +172,11 @@ class _FormatOnly(msgspec.Struct):
     format: int
 
 
-def seal_of(line: bytes, seed: int) -> Seal | None:
-    """The seal of a segment, None where the line is not a sound one."""
+def seal_of(line: bytes, seed: int, what: str = "a segment's seal") -> Seal | None:
+    """The seal of a segment, None where the line is not a sound one; ``what`` it is, for the errors."""
     if line[:11] != b'{"t":"seal"' or not _checked(line, seed):
         return None
     try:
         return _decode_seal.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise _newer("a segment's seal", error) from error
+        raise _newer(what, error) from error

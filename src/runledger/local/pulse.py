@@ -45,6 +45,13 @@ class Splice:
         """What a brief keeps of it."""
         return f"{self.activity} {self.lsn} {self.digits} {self.digest}"
 
+    def stands(self, text: bytes, activity: str, lsn: str) -> bool:
+        """Whether these values are what stands in those places."""
+        told = ((self.activity, activity), (self.lsn, lsn), (self.digest, "crc32:"))
+        return len(lsn) == self.digits and all(
+            at > 0 and text.startswith(value.encode(), at) for at, value in told
+        )
+
     def put(self, text: bytes, activity: str, lsn: int, seed: int) -> tuple[bytes, Splice]:
         """The text with other values, sealed, and where they stand in it."""
         number = str(lsn).encode()
@@ -124,7 +131,11 @@ def _recorded(files: Files, brief: Brief, lock: File) -> tuple[int, str] | None:
     known, before = Beat.of(brief["beat"]), brief.files[-1]
     lsn, at = int(brief["lsn"]) + 1, now()
     line = known.line(lsn, at)
-    segment = files.ledger.open(before.name, write=True) if known.end < known.limit else None
+    splice = Splice.of(brief["splice"])
+    if not splice.stands(brief.files[0].data, brief["activity"], brief["shown"]):
+        return None
+    at_end = _is_end(before, known.end, len(line)) and known.end < known.limit
+    segment = files.ledger.open(before.name, write=True) if at_end else None
     if segment is None:
         return None
     try:
@@ -139,7 +150,7 @@ def _recorded(files: Files, brief: Brief, lock: File) -> tuple[int, str] | None:
     facts = {**brief.facts, "lsn": [str(lsn)], "end": [str(known.end)], "beat": [known.fact]}
     state, second = brief.files[0], f"{at[:19]}Z"
     if second != brief["activity"]:
-        shown = _shown(files, lock, state, Splice.of(brief["splice"]), second, lsn, known.ledger)
+        shown = _shown(files, lock, state, splice, second, lsn, known.ledger)
         if shown is None:
             return None
         state, splice = shown
@@ -153,6 +164,16 @@ def _recorded(files: Files, brief: Brief, lock: File) -> tuple[int, str] | None:
         facts["file"] = briefs.facts_of([state, *brief.files[1:-1], tail])
         briefs.write(files.ledger, facts)
     return lsn, at
+
+
+def _is_end(segment: briefs.File, end: int, size: int) -> bool:
+    """Whether a line ends there and only filler follows: whoever else may write a brief, no record is written over."""
+    assert segment.stat is not None
+    at = end - segment.begin
+    seen = segment.begin + len(segment.data)
+    if not 0 < at <= len(segment.data) or seen < min(end + size, segment.stat.size):
+        return False
+    return segment.data[at - 1] == 0x0A and not segment.data[at : at + size].strip(b"\n")
 
 
 def _locked(files: Files, lock: File) -> bool:

@@ -162,7 +162,7 @@ class Reader:
         if history is None:
             return None
         kept = history.meta().checkpoint
-        return checkpoint.decode(kept, HISTORY) if kept else None
+        return checkpoint.decode(kept, history.path) if kept else None
 
     # --- settled steps ------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from runledger.errors import LedgerCorrupt
+from runledger.errors import LedgerCorrupt, NewerVersion
 from runledger.fold import advance
 from runledger.local import checkpoint
 from runledger.local.directory import Directory
@@ -100,24 +100,23 @@ class _Builder:
         there = self.source.stat(CHECKPOINT) is not None
         data = small(self.source, CHECKPOINT, checkpoint.LARGEST) if there else None
         if data is not None:
-            try:
-                return checkpoint.decode(data, path)
-            except LedgerCorrupt:
-                better = mended(data[:-1], 0)
-            if better is not None:
+            view = _decoded(data, path)
+            if view is not None:
+                return view
+            better = mended(data[:-1], 0)
+            view = _decoded(better + b"\n", path) if better is not None else None
+            if view is not None:
                 self.changes.append(Change(path, 0, "one flipped bit was turned back"))
-                return checkpoint.decode(better + b"\n", path)
+                return view
         kept = verdict.meta.checkpoint if verdict is not None and verdict.meta is not None else b""
         kept = kept or (damaged.checkpoint if damaged is not None else b"")
         what = "it is damaged" if there else "it is missing"
-        if kept and not there and min((f.first for f in self.founds), default=0) == 1:
-            return checkpoint.decode(kept, HISTORY)  # a compaction was cut off before its first checkpoint
-        if kept:
-            self.changes.append(Change(path, 0, f"{what}; its copy in {HISTORY} serves"))
-            return checkpoint.decode(kept, HISTORY)
-        if there:
+        view = _decoded(kept, f"{self.source.path}/{HISTORY}") if kept else None
+        if view is None and there:
             self.changes.append(Change(path, 0, f"{what}, and there is no other copy"))
-        return None
+        elif view is not None and (there or min((f.first for f in self.founds), default=0) != 1):
+            self.changes.append(Change(path, 0, f"{what}; its copy in {HISTORY} serves"))
+        return view  # without a word where a compaction was cut off before its first checkpoint
 
     def _copy(self, ledger: str) -> None:
         self.segments = chosen(self.source, self.founds, ledger)
@@ -253,6 +252,13 @@ class _Builder:
         journal.roll_behind(view.lsn, view.steps)
 
 
+def _decoded(data: bytes, path: str) -> View | None:
+    try:
+        return checkpoint.decode(data, path)
+    except LedgerCorrupt:
+        return None
+
+
 def rebuild(source: Directory, target: Directory, state: bytes | None, origin: str) -> Rebuilt:
     """Build in ``target``, an empty folder, what can be had of the ledger in ``source``. ``state`` is the state file's
     text, ``origin`` where ``source`` will be kept: what is told of its files names them there.
@@ -261,4 +267,9 @@ def rebuild(source: Directory, target: Directory, state: bytes | None, origin: s
         NewerVersion: a later version wrote some of it; nothing may be taken for damage that is only not known here.
         DiskRefused: a file cannot be read or written for a cause that may pass.
     """
-    return _Builder(source, target, state, origin).build()
+    try:
+        return _Builder(source, target, state, origin).build()
+    except NewerVersion as error:
+        told = error.message.replace(target.path, source.path)
+        told = told if source.path in told else f"{source.path}: {told}"
+        raise NewerVersion(told, hint=error.hint) from error

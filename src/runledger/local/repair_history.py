@@ -95,8 +95,8 @@ class Damaged:
                         f"{path}{suffix}", self._folder / f"{HISTORY}{suffix}", follow_symlinks=False
                     )
             self._connection = files.connect(str(self._folder / HISTORY), "mode=rw")
-            self.facts = facts_in(HISTORY, self._connection.cursor())
-            self.checkpoint = meta_row(HISTORY, self._connection.cursor(), CHECKPOINT_ROW)
+            self.facts = facts_in(str(path), self._connection.cursor())
+            self.checkpoint = meta_row(str(path), self._connection.cursor(), CHECKPOINT_ROW)
         except (LedgerCorrupt, *_UNREADABLE):
             pass  # it tells that much and no more
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from runledger.errors import NewerVersion
 from runledger.local import frame
 from runledger.local.directory import Directory, File
 from runledger.local.frame import BadLine, Header
@@ -93,6 +94,8 @@ def _read_header(file: File, found: Found) -> None:
         found.spoiled = "the segment's header is damaged" if found.size else "the segment is empty"
         found.probe = pread(file, PROBE, 0)
         return
+    except NewerVersion as error:
+        raise NewerVersion(f"{found.path}, offset 0: {error.message}", hint=error.hint) from error
     if better is not None:
         found.said = "one flipped bit of its header was turned back"
     _is(found, header, len(line) + 1)

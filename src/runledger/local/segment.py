@@ -189,6 +189,8 @@ def read_sealed(
     offset = 0
     seal = seal_in(file, seed)
     for length, checksum in seal.blocks if seal is not None else ():
+        if not 0 < length <= size - offset:
+            break
         data = file.pread(length, offset)
         if len(data) != length or checksum != f"{crc32(data):08x}":
             break
@@ -212,7 +214,7 @@ def seal_in(file: File, seed: int) -> frame.Seal | None:
     size = file.stat().size
     tail = file.pread(min(size, 256 << 10), max(0, size - (256 << 10)))
     begin = tail.rfind(b"\n", 0, len(tail) - 1) + 1
-    return frame.seal_of(tail[begin:-1], seed) if tail.endswith(b"\n") else None
+    return _seal_of(file, tail[begin:-1], seed) if tail.endswith(b"\n") else None
 
 
 def _read_lines(
@@ -266,7 +268,10 @@ def _good_lines(file: File, offset: int, size: int, seed: int) -> Iterator[tuple
         for line in data.split(b"\n"):
             if line[:5] == b'{"t":' and not line.startswith(_SEAL):
                 with suppress(BadLine):
-                    yield offset + at, frame.decode(line, seed)
+                    yield (
+                        offset + at,
+                        frame.decode(line, seed, f"{file.path}, offset {offset + at}: a record"),
+                    )
             at += len(line) + 1
         offset += len(data)
 
@@ -332,7 +337,11 @@ def is_sealed_at(file: File, offset: int, seed: int) -> bool:
     if file.pread(len(_SEAL), offset) != _SEAL:
         return False
     line = file.pread(256 << 10, offset).split(b"\n", 1)[0]
-    return frame.seal_of(line, seed) is not None
+    return _seal_of(file, line, seed) is not None
+
+
+def _seal_of(file: File, line: bytes, seed: int) -> frame.Seal | None:
+    return frame.seal_of(line, seed, f"{file.path}: its seal")
 
 
 def _proof(file: File, offset: int, size: int, seed: int, after: int) -> tuple[int, int, int] | None:
