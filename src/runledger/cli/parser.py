@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, formatter_class=Formatter, **options)
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """``--`` as an option's own value, as in ``--key=--``: an argparse of Python 3.12 drops it, and gives a list."""
+        """``--`` as an option's own value, as in ``--key=--``: argparse of Python 3.11 drops it and gives a list."""
         if action.option_strings and action.nargs is None and arg_strings == ["--"]:
             return self._get_value(action, "--")
         return super()._get_values(action, arg_strings)
