@@ -134,15 +134,22 @@ def report_of(step: OpenStep, fate: Fate) -> StepReport:
 
 def resolve_lines(step: StepReport | OpenStep, root: str = "") -> list[str]:
     """The two command lines that settle a doubtful step: it happened, it did not. They name the attempt, so that one
-    that was looked up too long ago is refused, and the ledger at ``root`` where they would find another from here."""
+    that was looked up too long ago is refused, and the ledger at ``root`` where they would find another from here.
+
+    Any POSIX shell reads them: a name or key that it could not is left out, since the number of the attempt suffices.
+    """
     which = f"--lsn {step.lsn}{_at(root)}"
-    if step.key is not None and not step.name.startswith("-") and not step.key.startswith("-"):
+    if step.key is not None and all(_is_plain_word(word) for word in (step.name, step.key)):
         which = f"{shell_quote(step.name)} {shell_quote(step.key)} {which}"
     resolve = f"runledger resolve {which}"
     return [
         f"{resolve} --happened --reason 'looked: it is there'",
         f"{resolve} --not-happened --reason 'looked: it is not there'",
     ]
+
+
+def _is_plain_word(text: str) -> bool:
+    return not text.startswith("-") and escape(text) == text
 
 
 def loss_lines(damage: Damage, view: View, root: str = "") -> list[str]:

@@ -59,8 +59,8 @@ with Ledger.open() as ledger:
 def expect_refused(
     root: Path, cause: str, slug: str, env: dict[str, str] | None = None, wrap: Sequence[str] = ()
 ) -> None:
-    """Both are refused with the path and the cause within a bounded time, and nothing happened. With nothing to compact,
-    nothing is asked of the locks."""
+    """Both are refused with the path and the cause within a bounded time, and nothing happened. With nothing to
+    compact, nothing is asked of the locks."""
     begun, there = time.monotonic(), any(root.glob(".run/ledger/*.jsonl"))
     lines = ran(TRY, root, env=env, wrap=wrap).lines
     assert time.monotonic() - begun < 20
