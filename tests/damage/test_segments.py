@@ -25,6 +25,11 @@ def cut_in_half(ledger: Made, path: Path) -> None:
     os.truncate(path, len(path.read_bytes().rstrip(b"\n\0")) // 2)
 
 
+def cut_before_a_line_feed(ledger: Made, path: Path) -> None:
+    lines = path.read_bytes().rstrip(b"\n\0").split(b"\n")
+    os.truncate(path, len(b"\n".join(lines[: max(2, len(lines) // 2)])))
+
+
 def cut_in_its_header(ledger: Made, path: Path) -> None:
     os.truncate(path, 40)
 
@@ -69,6 +74,7 @@ def an_older_copy_of_the_first(ledger: Made, path: Path) -> None:
 SPOILS = [
     missing,
     cut_in_half,
+    cut_before_a_line_feed,
     cut_in_its_header,
     empty,
     zeroed_at_its_start,

@@ -223,19 +223,22 @@ def _read_lines(
     """A sealed segment line by line: every stretch of bad bytes becomes one ``Damage`` up to the next good record."""
     while walk.lsn < last:
         data = _whole_lines(file, offset, size)
+        if offset + len(data) == size and not data.endswith(b"\n"):
+            data += b"\n"  # a last line may have lost nothing but its line feed
         lines = scan(data, offset, seed, walk, file.path)
+        end = min(lines.end, size)
         if lines.records:
             yield list(lines.records)
-        if lines.bad is None and lines.end > offset and lines.end < size:
-            offset = lines.end
+        if lines.bad is None and end > offset and end < size:
+            offset = end
             continue
-        if lines.bad is None and is_sealed_at(file, lines.end, seed):
+        if lines.bad is None and is_sealed_at(file, end, seed):
             return
-        found = _next_good(file, lines.end, size, seed, walk.lsn)
+        found = _next_good(file, end, size, seed, walk.lsn)
         upto, steps, resume = (last, steps_after, size) if found is None else found
         if upto > walk.lsn:
             reason = str(lines.bad) if lines.bad is not None else "records are missing"
-            yield [damage_at(file, lines.end, resume, walk, min(upto, last), steps, reason)]
+            yield [damage_at(file, end, resume, walk, min(upto, last), steps, reason)]
         offset = resume
 
 
