@@ -9,7 +9,7 @@ from runledger.pictures.charts import drawing, plain_axes, svg
 from runledger.pictures.style import COLOURS
 from runledger.pictures.words import seconds
 from runledger.text import escape
-from runledger.timeline.lanes import Bar, Lane
+from runledger.timeline.lanes import WORDS, Bar, Lane
 from runledger.timeline.pulse import Stall
 
 if TYPE_CHECKING:
@@ -21,13 +21,6 @@ SHOWN = 40
 """Lanes at most."""
 
 COLOUR = {"committed": "one", "aborted": "faint", "again": "two", "in_doubt": "alarm", "in_flight": "three"}
-WORDS = {
-    "committed": "committed",
-    "aborted": "aborted",
-    "again": "cut off, done again",
-    "in_doubt": "in doubt",
-    "in_flight": "in flight",
-}
 
 
 def course_in_words(past: Past, lanes: list[Lane]) -> str:

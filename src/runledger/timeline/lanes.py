@@ -8,7 +8,16 @@ import msgspec
 
 from runledger.past.model import Attempt, Past
 
-__all__ = ["Bar", "Lane", "lanes_of"]
+__all__ = ["WORDS", "Bar", "Lane", "lanes_of"]
+
+WORDS = {
+    "committed": "committed",
+    "aborted": "aborted",
+    "again": "cut off, done again",
+    "in_doubt": "in doubt",
+    "in_flight": "in flight",
+}
+"""What came of an attempt, as it is said."""
 
 ACROSS = 300
 """Parts of the width: what lies nearer together than one of them is drawn as one bar."""

@@ -14,7 +14,7 @@ from runledger.pictures.document import Cell, Document, Section, Table, cells
 from runledger.pictures.terminal import bar
 from runledger.pictures.words import seconds
 from runledger.text import escape
-from runledger.timeline.lanes import Lane, lanes_of
+from runledger.timeline.lanes import WORDS, Lane, lanes_of
 from runledger.timeline.pulse import Stall, stalls
 
 __all__ = ["SCHEMA", "as_json", "report"]
@@ -28,14 +28,6 @@ CARRIED = 5000
 """Attempts in the JSON of a page at most: a phone must be able to open it."""
 
 SIGNS = {"committed": "█", "aborted": "▒", "again": "░", "in_doubt": "?", "in_flight": "▓"}
-
-SAID = {
-    "committed": "committed",
-    "aborted": "aborted",
-    "again": "cut off, done again",
-    "in_doubt": "in doubt",
-    "in_flight": "in flight",
-}
 
 
 def as_json(past: Past) -> dict[str, Any]:
@@ -145,7 +137,7 @@ def _lede(past: Past, halts: list[Stall]) -> Iterator[str]:
         now = f", now in {plan.current}" if plan.current else ""
         yield f"{plan.state}: {plan.plan_id}{progress}{now}."
     counts = Counter(attempt.status for attempt in past.attempts)
-    said = ", ".join(f"{counts[status]:,} {words}" for status, words in SAID.items() if counts[status])
+    said = ", ".join(f"{counts[status]:,} {words}" for status, words in WORDS.items() if counts[status])
     deaths = past.deaths + len(past.unburied)
     yield (
         f"{seconds(end - start)} from {stamp(start)[:19]}Z; {len(past.attempts):,} attempts: {said or 'none'}. "
@@ -180,12 +172,12 @@ def _lanes(lanes: list[Lane]) -> Table:
                 Cell(" / ".join((*lane.path, lane.name)), lane.name),
                 Cell(f"{lane.steps:,}", lane.steps),
                 Cell(f"{lane.attempts:,}", lane.attempts),
-                *(Cell(f"{counts[s]:,}" if counts[s] else "", counts[s]) for s in SAID),
+                *(Cell(f"{counts[s]:,}" if counts[s] else "", counts[s]) for s in WORDS),
                 Cell(f"{len(lane.marks):,}" if lane.marks else "", len(lane.marks)),
                 Cell(seconds(lane.bars[-1].end - lane.bars[0].start)),
             )
         )
-    head = ("step", "steps", "attempts", *SAID.values(), "marks", "from first to last")
+    head = ("step", "steps", "attempts", *WORDS.values(), "marks", "from first to last")
     return Table("Attempts by step", head, rows)
 
 
@@ -205,7 +197,7 @@ def _bars(past: Past, lanes: list[Lane], width: int) -> list[str]:
     if len(lanes) > len(names):
         lines.append(f"and {len(lanes) - len(names)} more")
     lines.append(f"{'':<{wide}} {'0 s'}{seconds(scale):>{columns - 3}}")
-    signs = [f"{SIGNS[status]} {words}" for status, words in SAID.items()]
+    signs = [f"{SIGNS[status]} {words}" for status, words in WORDS.items()]
     return lines + packed(signs, width, wide + 1)
 
 
@@ -217,7 +209,7 @@ def _attempts(attempts: list[Attempt]) -> Table:
     rows = [
         cells(
             Cell(shown(one.name, one.key), one.name),
-            Cell(SAID[one.status], one.status),
+            Cell(WORDS[one.status], one.status),
             Cell(str(one.lsn), one.lsn),
             Cell(str(one.attempt), one.attempt),
             stamp(one.started)[:19] + "Z",
