@@ -21,9 +21,9 @@ ROWS = (
     ),
     # what a record, a state file and an open file say
     "deferred drift lives losses options skip state_fields  local.directory local.frame local.worker",
-    "state_reading  local.checkpoint local.files local.history_rows local.owner local.results local.salvage",
+    "fold_steps state_reading  local.checkpoint local.files local.history_rows local.owner local.results local.salvage",
     # the fold, and the port between the protocol and whatever keeps the ledger
-    "fold state_file store  local.brief local.history_files local.repair_read local.segment",
+    "fold state_file store  local.brief local.history_files local.opening local.repair_read local.segment",
     "local.journal_reading",
     # what is decided, and what is told of a doubt
     "decisions/ doubt sending  local.history_check local.history_fold local.payloads local.snapshot",

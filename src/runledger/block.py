@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from threading import get_ident
 from types import FrameType, TracebackType
@@ -20,7 +21,7 @@ from runledger.view import Settled
 __all__ = ["StepBlock"]
 
 
-class StepBlock:
+class StepBlock(ABC):
     """``ledger.step(...)``: a context manager for one block, sync or async; ``ledger.py`` makes a decorator of
     it too."""
 
@@ -37,9 +38,9 @@ class StepBlock:
         self._rules = rules
         self._attempts: list[tuple[Any, Attempt]] = []
 
+    @abstractmethod
     def _make_claim(self) -> Claim:
         """What the block claims."""
-        raise NotImplementedError
 
     def _enter(self, frame: FrameType) -> Step:
         skip = self._skips.take(frame)

@@ -19,9 +19,10 @@ from runledger.local.frame import seed_of
 from runledger.local.journal import segments
 from runledger.local.known import inspect
 from runledger.local.layout import CHECKPOINT, HISTORY, STATE, segment_name
+from runledger.local.opening import open_segment
 from runledger.local.reader import Reader
 from runledger.local.results import load
-from runledger.local.segment import open_segment, seal_in
+from runledger.local.segment import seal_in
 from runledger.state_file import verifies
 from runledger.store import Known
 from runledger.view import Damage, View

@@ -9,8 +9,9 @@ import pytest
 from msgspec import Raw
 
 from runledger import record as r
-from runledger.fold import MARKS_KEPT, advance, fold, identity_of
-from runledger.view import Damage, Identity, View
+from runledger.fold import advance, fold
+from runledger.fold_steps import MARKS_KEPT
+from runledger.view import Damage, Identity, View, identity_of
 
 AT = "2026-11-29T14:20:11.123456Z"
 LATER = "2026-11-29T14:21:00.000000Z"

@@ -10,11 +10,10 @@ from runledger.clock import stamp
 from runledger.decisions.base import Decision, Transaction
 from runledger.decisions.starting import start
 from runledger.errors import InputsMismatch, LedgerCorrupt, RunFinished, RunHalted, RunStateInvalid
-from runledger.fold import identity_of
 from runledger.run_state import HALTED, JACKED_OUT, RUNNING
 from runledger.store import Claim, Claimed, Committed, Doubtful, InFlight, Move
 from runledger.text import escape
-from runledger.view import Identity, OpenStep, Run, View
+from runledger.view import Identity, OpenStep, Run, View, identity_of
 
 __all__ = ["claim", "refuse_unless_known", "refuse_unless_running"]
 

@@ -7,10 +7,9 @@ from typing import Any
 from runledger import record as r
 from runledger.decisions.base import Decision, Transaction
 from runledger.errors import LeaseLapsed, ResolveRefused, UsageError
-from runledger.fold import identity_of
 from runledger.store import Aborted, Happened, Note, Resolution, Settle
 from runledger.text import escape
-from runledger.view import OpenStep, Settled, View
+from runledger.view import OpenStep, Settled, View, identity_of
 
 __all__ = ["note", "resolve", "settle"]
 

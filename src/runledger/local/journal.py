@@ -26,7 +26,7 @@ from runledger.local.layout import (
     SEGMENT_BYTES,
     segment_name,
 )
-from runledger.local.segment import corrupt
+from runledger.local.opening import corrupt
 from runledger.record import Intent, Record, Torn
 
 __all__ = ["Behind", "Journal", "segments"]

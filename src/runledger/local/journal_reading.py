@@ -10,12 +10,12 @@ from runledger.local import frame
 from runledger.local.directory import Directory, File
 from runledger.local.frame import Header
 from runledger.local.layout import LONGEST_LINE, segment_first, segment_name
+from runledger.local.opening import open_segment
 from runledger.local.salvage import Walk, lost_whole
 from runledger.local.segment import (
     Lines,
     TornTail,
     is_sealed_at,
-    open_segment,
     read_sealed,
     read_tail,
     scan,

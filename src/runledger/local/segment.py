@@ -18,9 +18,9 @@ from itertools import accumulate
 from typing import NamedTuple
 from zlib import crc32
 
-from runledger.errors import DiskRefused, LedgerCorrupt, NewerVersion
+from runledger.errors import NewerVersion
 from runledger.local import frame
-from runledger.local.directory import Directory, File, is_misshapen
+from runledger.local.directory import File
 from runledger.local.frame import BadLine, Header
 from runledger.local.layout import LONGEST_LINE
 from runledger.local.mending import is_sound, mended_run
@@ -31,9 +31,7 @@ from runledger.view import Damage
 __all__ = [
     "Lines",
     "TornTail",
-    "corrupt",
     "is_sealed_at",
-    "open_segment",
     "read_sealed",
     "read_tail",
     "scan",
@@ -63,64 +61,6 @@ class Lines(NamedTuple):
     offsets: list[int]
     end: int
     bad: BadLine | None
-
-
-def open_segment(
-    directory: Directory,
-    name: str,
-    first: int,
-    ledger: str | None,
-    *,
-    after: str | None = None,
-    write: bool = False,
-) -> tuple[File, Header, int] | None:
-    """The segment's file, header and the offset of its first record; None where the file is gone. ``after`` is the
-    segment that it must follow, where that is known.
-
-    Raises:
-        LedgerCorrupt: the header is damaged, or belongs to another ledger or another place.
-    """
-    try:
-        file = directory.open(name, write=write)
-    except DiskRefused as error:
-        if is_misshapen(error):
-            raise corrupt(f"{directory.path}/{name}", 0, first, "it is not a regular file") from error
-        raise
-    if file is None:
-        return None
-    try:
-        head = file.pread(4096, 0)
-        line, newline, _ = head.partition(b"\n")
-        header = _header_in(line if newline else b"", file.path, first)
-        if ledger is not None and header.ledger != ledger:
-            raise corrupt(file.path, 0, first, f"it belongs to another ledger ({header.ledger})")
-        if header.first != first:
-            raise corrupt(file.path, 0, first, f"its header says that it begins with LSN {header.first}")
-        if after is not None and header.previous not in {None, after}:
-            raise corrupt(file.path, 0, first, "it does not follow the segment before it")
-    except BaseException:
-        file.close()
-        raise
-    return file, header, len(line) + 1
-
-
-def _header_in(line: bytes, path: str, first: int) -> Header:
-    try:
-        return frame.header_of(line)
-    except BadLine as bad:
-        raise corrupt(path, 0, first, str(bad)) from bad
-    except NewerVersion as error:
-        raise NewerVersion(f"{path}, offset 0: {error.message}", hint=error.hint) from error
-
-
-def corrupt(path: str, offset: int, lsn: int, reason: str) -> LedgerCorrupt:
-    """The error for damage that leaves nothing to go on with."""
-    finding = Damage(file=path, offset=offset, first=lsn, last=lsn, reason=reason)
-    return LedgerCorrupt(
-        f"{path}, offset {offset}, LSN {lsn}: {reason}",
-        hint="To see all of it: runledger verify. To make it usable again: runledger repair",
-        damage=[finding],
-    )
 
 
 def scan(data: bytes, base: int, seed: int, walk: Walk, path: str = "") -> Lines:

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, cast
 
 from runledger.errors import LedgerError
-from runledger.fold import identity_of
 from runledger.local import compactor, payloads
 from runledger.local.files import Files
 from runledger.local.group_commit import GroupCommit, Ticket
@@ -41,7 +40,7 @@ from runledger.store import (
     Settle,
     Verdict,
 )
-from runledger.view import Damage, OpenStep, Saved, Settled
+from runledger.view import Damage, OpenStep, Saved, Settled, identity_of
 
 __all__ = ["LocalStore"]
 
