@@ -21,7 +21,7 @@ from runledger.sweep.plan import UNITS
 from runledger.sweep.report import SCHEMA as SWEEP
 from runledger.sweep.report import as_json as sweep_json
 from runledger.timeline import as_json as course_json
-from runledger.timeline.report import SAID
+from runledger.timeline.lanes import WORDS
 from runledger.timeline.report import SCHEMA as REPORT
 from tests.granularity.sweeps import made_up
 
@@ -103,5 +103,5 @@ def test_every_word_is_told() -> None:
     """Verdicts, statuses, kinds of units and of events."""
     page = PAGE.read_text("utf-8")
     kinds = {kind for kind, _ in _TOLD.values()} | {"damage"}
-    words = {*VERDICTS, *SAID, *UNITS, *kinds}
+    words = {*VERDICTS, *WORDS, *UNITS, *kinds}
     assert [word for word in sorted(words) if f"`{word}`" not in page] == []
