@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
-from weakref import finalize
+from weakref import ref
 
 import msgspec
 
@@ -17,7 +17,7 @@ from runledger.doubt import Happened, NotHappened, report_of, shown
 from runledger.errors import LeaseLapsed, LedgerError, UsageError
 from runledger.keys import idempotency_key
 from runledger.log import event
-from runledger.outcome import failure_of, note_on, outcome_of, reason_of
+from runledger.outcome import HAPPENED, failure_of, note_on, outcome_of, reason_of
 from runledger.refusals import in_doubt, in_flight
 from runledger.step import Body, DoubtfulStep, Step, become, current, enclosing
 from runledger.store import (
@@ -60,15 +60,46 @@ def _declared(error: BaseException, classes: tuple[type[BaseException], ...]) ->
     return any(type.__subclasscheck__(kind, type(error)) for kind in classes)
 
 
+class _Guard(ref["Attempt"]):
+    """Lets an attempt go that is collected before its end: an interrupt may come between any two instructions, before
+    the first of our own too, and whatever it cuts off is in doubt, not in flight for as long as this process lives.
+
+    No ``__del__``: a handler that runs in one loses its exception, and each step would have one.
+    """
+
+    __slots__ = ("forget", "lsn")
+    forget: Callable[[int], None]
+    lsn: int
+
+
+_guards: set[_Guard] = set()
+"""Of the attempts that are under way: a weak reference that is gone itself tells nobody."""
+
+
+def _collected(guard: _Guard) -> None:
+    _guards.discard(guard)
+    guard.forget(guard.lsn)
+
+
 class Attempt:
     """One entry into one step: from the claim to the recorded outcome, for every form of a step.
 
     The blocking and the asyncio forms differ only in who carries a request to the store, so this class makes the
-    requests and takes the answers, and never waits.
+    requests and takes the answers, and never waits. ``begun`` while its intent is on record and nothing after it is.
     """
 
-    begun = False
-    """Whether its intent is on record and nothing after it is."""
+    __slots__ = (
+        "__weakref__",
+        "_body",
+        "_guard",
+        "_ledger_id",
+        "_step_class",
+        "begun",
+        "claim",
+        "rules",
+        "step",
+        "store",
+    )
 
     def __init__(
         self,
@@ -83,9 +114,10 @@ class Attempt:
         self.rules = rules
         self._ledger_id = ledger_id
         self._step_class = step_class
+        self.begun = False
         self.step: Step | None = None
         self._body: Body | None = None
-        self._guard: finalize[..., Any] | None = None
+        self._guard: _Guard | None = None
 
     # --- entering -----------------------------------------------------------------------------------------------
 
@@ -96,15 +128,14 @@ class Attempt:
             StepInFlight, StepInDoubt
         """
         if type(verdict) is Claimed:
-            self.step = self._step_class(self.store, self._ledger_id(), self.claim, verdict)
+            self.step = step = self._step_class(self.store, self._ledger_id, self.claim, verdict)
             self.begun = True
-            # An interrupt may come between any two instructions, before the first of our own too: whatever it cuts off
-            # is let go when it is collected, and in doubt, not in flight for as long as this process lives. No
-            # ``__del__``: a handler that runs in one loses its exception, and each step would have one.
-            self._guard = finalize(self, self.store.forget, verdict.lsn)
-            self._guard.atexit = False
-            self._body = Body(self.store, self.step, enclosing())
-            become(self._body)
+            guard = _Guard(self, _collected)
+            guard.forget, guard.lsn = self.store.forget, verdict.lsn
+            _guards.add(guard)
+            self._guard = guard
+            self._body = body = Body(self.store, step, enclosing())
+            become(body)
             return None
         if type(verdict) is Committed:
             return verdict.settled
@@ -161,7 +192,8 @@ class Attempt:
         """Its end is on record, or cannot be."""
         self.begun = False
         if self._guard is not None:
-            self._guard.detach()
+            _guards.discard(self._guard)
+            self._guard = None
 
     def ending(self, error: BaseException | None, result: Any) -> tuple[Settle, LedgerError | None]:
         """What to record for a body that ended so, and the error that its caller gets once that is durable."""
@@ -169,7 +201,9 @@ class Attempt:
         assert step is not None
         refusal: LedgerError | None = None
         outcome: ItHappened | Aborted | Uncertain
-        if error is None:
+        if error is None and result is None:
+            outcome = HAPPENED
+        elif error is None:
             outcome, refusal = outcome_of(result, shown(step.name, step.key), self.store.result_bytes)
         elif step.aborted_by(error) or _declared(error, self.rules.aborts_on):
             outcome = Aborted(reason=reason_of(error))

@@ -25,13 +25,9 @@ class StepBlock(ABC):
     """``ledger.step(...)``: a context manager for one block, sync or async; ``ledger.py`` makes a decorator of
     it too."""
 
-    def __init__(
-        self,
-        store: Store,
-        ledger_id: Callable[[], str],
-        skips: Skips,
-        rules: Rules,
-    ) -> None:
+    __slots__ = ("_attempts", "_ledger_id", "_rules", "_skips", "_store")
+
+    def __init__(self, store: Store, ledger_id: Callable[[], str], skips: Skips, rules: Rules) -> None:
         self._store = store
         self._ledger_id = ledger_id
         self._skips = skips
@@ -42,8 +38,8 @@ class StepBlock(ABC):
     def _make_claim(self) -> Claim:
         """What the block claims."""
 
-    def _enter(self, frame: FrameType) -> Step:
-        skip = self._skips.take(frame)
+    def _enter(self, frame: FrameType | None) -> Step:
+        skip = None if frame is None else self._skips.take(frame)
         attempt = Attempt(self._store, self._ledger_id, self._make_claim(), self._rules)
         mine = (_whoever(), attempt)
         try:
@@ -73,16 +69,18 @@ class StepBlock(ABC):
     def _last(self) -> Attempt:
         """The attempt that ends now: one object may be in the blocks of several threads and tasks at once. A block that
         is left by another than entered it, as a stack may be, ends the last one."""
-        here = _whoever()
         open_ones = list(self._attempts)
         if not open_ones:
             raise UsageError("this step is left more often than it was entered")
-        last = next((one for one in reversed(open_ones) if one[0] == here), open_ones[-1])
+        last = open_ones[-1]
+        if len(open_ones) > 1:
+            here = _whoever()
+            last = next((one for one in reversed(open_ones) if one[0] == here), last)
         self._attempts.remove(last)
         return last[1]
 
     def __enter__(self) -> Step:
-        return self._enter(calling_frame(1))
+        return self._enter(calling_frame(1) if self._skips.waiting else None)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -92,12 +90,12 @@ class StepBlock(ABC):
         leave(attempt, error, attempt.step.result)
 
     def __aenter__(self) -> Any:
-        return self._aenter(calling_frame(1))
+        return self._aenter(calling_frame(1) if self._skips.waiting else None)
 
-    async def _aenter(self, frame: FrameType) -> Step:
+    async def _aenter(self, frame: FrameType | None) -> Step:
         from runledger.waiting import enter_async
 
-        skip = self._skips.take(frame)
+        skip = None if frame is None else self._skips.take(frame)
         attempt = Attempt(self._store, self._ledger_id, self._make_claim(), self._rules, AsyncStep)
         settled = await enter_async(attempt)
         if settled is not None:

@@ -42,12 +42,10 @@ def advance_all(view: View, items: Iterable[r.Record | Damage]) -> None:
     last: r.Intent | r.Commit | None = None
     plain = _is_plain(view)
     for item in items:
-        if plain and isinstance(item, r.Intent):
-            steps.intent(view, item)
-            last = item
-        elif plain and isinstance(item, r.Commit):
-            steps.commit(view, item)
-            last = item
+        fold_step = _STEPS.get(type(item)) if plain else None
+        if fold_step is not None:
+            fold_step(view, item)
+            last = item  # type: ignore[assignment]  # the two kinds that a plain view takes
         else:
             _went_on(view, last)
             last = None
@@ -59,7 +57,7 @@ def advance_all(view: View, items: Iterable[r.Record | Damage]) -> None:
 def _is_plain(view: View) -> bool:
     """Whether a step's record says nothing of the run but that it goes on."""
     run = view.run
-    return run is not None and run.state == RUNNING and run.known and not run.unsure and not view.damage
+    return run is not None and run.state == RUNNING and not run.unsure and not view.damage
 
 
 def _went_on(view: View, item: r.Intent | r.Commit | None) -> None:
@@ -71,6 +69,11 @@ def _went_on(view: View, item: r.Intent | r.Commit | None) -> None:
 
 def advance(view: View, item: r.Record | Damage) -> None:
     """Fold one record, or one stretch of damage, into ``view``."""
+    fold_step = _STEPS.get(type(item))
+    if fold_step is not None and _is_plain(view):
+        fold_step(view, item)
+        _went_on(view, item)  # type: ignore[arg-type]  # the two kinds that a plain view takes
+        return
     if isinstance(item, Damage):
         lost(view, item)
         return
@@ -267,6 +270,9 @@ _FOLDS: dict[type, Callable[[View, Any], None]] = {
     r.Torn: _torn,
     r.Compacted: _nothing,
 }
+
+_STEPS: dict[type, Callable[[View, Any], None]] = {r.Intent: steps.intent, r.Commit: steps.commit}
+"""Of a run that goes on these say no more than that it does."""
 
 _COMINGS_AND_GOINGS = frozenset({r.Opened, r.Closed, r.Lost, r.Compacted})
 _ACTIONS = frozenset(_FOLDS) - _COMINGS_AND_GOINGS - {r.Observed, r.Torn}

@@ -152,7 +152,7 @@ def _misread(view: View, step: OpenStep) -> None:
 
 def _own(raw: Raw) -> Raw:
     """A payload that does not keep the block alive that it was read from; the absent one stays itself."""
-    return raw.copy() if memoryview(raw) else r.NOTHING
+    return raw.copy() if raw is not r.NOTHING and memoryview(raw) else r.NOTHING
 
 
 def doubt(view: View, x: r.Doubt) -> None:

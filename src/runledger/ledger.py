@@ -39,6 +39,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class StepUse(StepBlock):
     """``ledger.step(...)``: use it as ``with``, as ``async with``, or to decorate a function, async or not."""
 
+    __slots__ = ("_inputs", "_key", "_ledger", "_name", "_scope")
+
     def __init__(self, ledger: Ledger, name: str, key: Any, inputs: Any, scope: str, rules: Rules) -> None:
         super().__init__(ledger.store, ledger.ledger_id, ledger.skips, rules)
         self._ledger = ledger
@@ -95,6 +97,7 @@ class Ledger:
         self.skips = Skips()
         self.reached = Reached()
         self._local = store
+        self._plain = {said: Rules(idempotent=said, root=root) for said in (False, True)}
 
     @classmethod
     def open(
@@ -160,12 +163,10 @@ class Ledger:
             check_key(key)
         if scope not in ("run", "ledger"):
             raise UsageError(f"scope is 'run' or 'ledger', not {scope!r}")
-        rules = Rules(
-            idempotent=flag("idempotent", idempotent),
-            probe=probe,
-            aborts_on=exception_classes(aborts_on),
-            root=self.root,
-        )
+        rules = self._plain[flag("idempotent", idempotent)]
+        if probe is not None or aborts_on != ():
+            classes = exception_classes(aborts_on)
+            rules = Rules(idempotent=idempotent, probe=probe, aborts_on=classes, root=self.root)
         return StepUse(self, name, key, inputs, scope, rules)
 
     def skip_committed(self) -> SkipCommitted:

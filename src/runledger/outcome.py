@@ -14,7 +14,19 @@ from runledger.refusals import not_stored
 from runledger.store import Happened, Payload, Store
 from runledger.view import Settled
 
-__all__ = ["UNSHOWN", "failure_of", "halt_reason", "note_on", "outcome_of", "reason_of", "result_of"]
+__all__ = [
+    "HAPPENED",
+    "UNSHOWN",
+    "failure_of",
+    "halt_reason",
+    "note_on",
+    "outcome_of",
+    "reason_of",
+    "result_of",
+]
+
+HAPPENED = Happened()
+"""The outcome without a result."""
 
 UNSHOWN = "(its message cannot be shown)"
 
@@ -25,7 +37,7 @@ def outcome_of(
     """The commit of a result; one that cannot be stored, or has more than ``limit`` bytes when encoded, is committed
     without it, and its caller is told."""
     if result is None:
-        return Happened(), None
+        return HAPPENED, None
     try:
         stored = values.encode(result)
     except values.Unstorable as error:

@@ -34,32 +34,32 @@ def _of_contextlib(code: CodeType) -> bool:
 
 
 class Skips:
-    """The skips of one ledger that wait for their step, by the frame that entered them."""
+    """The skips of one ledger that are ``waiting`` for their step, by the frame that entered them."""
 
     def __init__(self) -> None:
-        self._waiting: dict[int, list[SkipCommitted]] = {}
+        self.waiting: dict[int, list[SkipCommitted]] = {}
 
     def add(self, skip: SkipCommitted, frame: FrameType) -> None:
         """``skip`` waits for the first step that ``frame`` enters."""
-        self._waiting.setdefault(id(frame), []).append(skip)
+        self.waiting.setdefault(id(frame), []).append(skip)
 
     def take(self, frame: FrameType) -> SkipCommitted | None:
         """The innermost skip of this frame that has seen no step yet; from now on it has."""
-        waiting = self._waiting.get(id(frame)) if self._waiting else None
+        waiting = self.waiting.get(id(frame))
         if not waiting:
             return None
         skip = waiting.pop()
         if not waiting:
-            del self._waiting[id(frame)]
+            del self.waiting[id(frame)]
         return skip
 
     def drop(self, skip: SkipCommitted, frame: FrameType) -> None:
         """``skip`` ended; no step took it."""
-        waiting = self._waiting.get(id(frame), [])
+        waiting = self.waiting.get(id(frame), [])
         if skip in waiting:
             waiting.remove(skip)
             if not waiting:
-                del self._waiting[id(frame)]
+                del self.waiting[id(frame)]
 
 
 class SkipCommitted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextvars import ContextVar
 from threading import get_ident
 from typing import Any
@@ -74,7 +75,21 @@ class Step:
         result: what is recorded when the body ends; None unless set.
     """
 
-    def __init__(self, store: Store, ledger: str, claim: Claim, claimed: Claimed) -> None:
+    __slots__ = (
+        "_claimed",
+        "_ledger_id",
+        "_scope",
+        "_seal",
+        "_store",
+        "attempt",
+        "idempotent",
+        "key",
+        "lsn",
+        "name",
+        "result",
+    )
+
+    def __init__(self, store: Store, ledger_id: Callable[[], str], claim: Claim, claimed: Claimed) -> None:
         self._store = store
         self.idempotent = claim.idempotent
         self._claimed = claimed
@@ -83,14 +98,14 @@ class Step:
         self.lsn = claimed.lsn
         self.attempt = claimed.attempt
         self.result: Any = None
-        self._ledger_id = ledger
+        self._ledger_id = ledger_id
         self._seal: str | None = None
         self._scope = claimed.run if claim.scope == "run" else ""
 
     @property
     def idempotency_key(self) -> str:
         """The same for every attempt of this step, to hand on to the outside."""
-        return idempotency_key(self._ledger_id, self._scope, self.name, self.key, self.lsn)
+        return idempotency_key(self._ledger_id(), self._scope, self.name, self.key, self.lsn)
 
     @property
     def resumed_from(self) -> Any:
@@ -161,6 +176,8 @@ class AsyncStep(Step):
     """A step inside ``async with``. ``mark`` and ``checkpoint`` are on their way when they return, in order with what
     follows, and do not block the event loop; what they return can be awaited until they are durable. Where no loop is
     running, as in ``asyncio.to_thread``, they are durable when they return."""
+
+    __slots__ = ()
 
     def mark(self, label: str, **data: Any) -> Any:
         """As in ``Step``, durable when awaited; in any case before the step's commit."""

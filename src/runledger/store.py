@@ -84,8 +84,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         text("the name of a step", self.name)
-        text("scope", self.scope)
-        maybe_text("a key", self.key)
+        if self.key is not None:
+            text("a key", self.key)
+        if self.scope != "run":
+            text("scope", self.scope)
         flag("idempotent", self.idempotent)
 
 

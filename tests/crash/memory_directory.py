@@ -248,10 +248,10 @@ class MemoryDirectory:
             return None
         return Stat(node.ino, 0, 0, DIRECTORY_MODE, 0) if isinstance(node, Folder) else stat_of(node)
 
-    def inode_below(self, *names: str) -> int | None:
+    def inode_at(self, below: str) -> int | None:
         self.computer.reach(self.process)
         node: Node | Folder | SqliteFile | None = self.folder
-        for name in names:
+        for name in below.split("/"):
             node = node.names.get(name) if isinstance(node, Folder) else None
         return None if node is None else node.ino
 

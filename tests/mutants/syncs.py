@@ -194,7 +194,7 @@ MUTANTS = {
     ),
     "read-before-trusted": Mutant(
         "A writer goes on from records that it read before their sync failed and the cache lost them.",
-        (Change("local/journal_reading.py", "if not found.startswith(self._last):", "if not self:"),),
+        (Change("local/journal_reading.py", "if not found.startswith(last):", "if not self:"),),
         found("records_that_the_cache_lost_after_they_were_read"),
     ),
     "known-end-is-cut": Mutant(

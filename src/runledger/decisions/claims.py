@@ -20,14 +20,16 @@ __all__ = ["claim", "refuse_unless_known", "refuse_unless_running"]
 
 def admit(tx: Transaction) -> Run:
     """The run that steps may go on in; the first step of a ledger without one starts it."""
-    if tx.state_file.problem is not None:
-        raise tx.state_file.problem
+    problem = tx.state_file.problem
+    if problem is not None:
+        raise problem
     run = tx.view.run
     if run is None:
         start(tx, Move(what="start"))
         run = tx.view.run
         assert run is not None
-    refuse_unless_running(run)
+    if run.state != RUNNING or run.unsure:
+        refuse_unless_running(run)
     return run
 
 
@@ -68,7 +70,7 @@ def claim(tx: Transaction, c: Claim) -> Decision:
         LedgerCorrupt: it cannot be told to be new.
     """
     view = tx.view
-    again = view.open.get(c.memo.get("lsn", 0))
+    again = view.open.get(c.memo.get("lsn", 0)) if c.memo else None
     # The number alone does not say it: where the writing failed, another claim may have it by now.
     if again is not None and again.owner == tx.owner and again.started == c.memo["at"]:
         return _claimed(again)
@@ -76,7 +78,7 @@ def claim(tx: Transaction, c: Claim) -> Decision:
     attempt = 1
     identity = identity_of(c.scope, run.id, c.name, c.key)
     if identity is not None:
-        verdict, attempt = _earlier(tx, c, identity)
+        verdict, attempt = _earlier(tx, tx.view, c, identity)
         if verdict is not None:
             return verdict
     lease = stamp(time.time() + c.lease) if c.lease is not None else None
@@ -98,7 +100,7 @@ def claim(tx: Transaction, c: Claim) -> Decision:
         code=c.code,
     )
     lsn = tx.write(intent)
-    c.memo.update(lsn=lsn, at=intent.at)
+    c.memo["lsn"], c.memo["at"] = lsn, intent.at
     if lease is None:
         tx.active.add(lsn)
     return _claimed(view.open[lsn])
@@ -108,9 +110,9 @@ def _claimed(step: OpenStep) -> Decision:
     return Decision(Claimed(step.lsn, step.attempt, step.run, step.nonce, step.saved), step.lsn)
 
 
-def _earlier(tx: Transaction, c: Claim, identity: Identity) -> tuple[Decision | None, int]:
+def _earlier(tx: Transaction, view: View, c: Claim, identity: Identity) -> tuple[Decision | None, int]:
     """What an earlier attempt means for this one: an answer, or the number of the new attempt."""
-    step = tx.view.open.get(tx.view.keys.get(identity, 0))
+    step = view.open.get(view.keys.get(identity, 0))
     if step is not None:
         _same_inputs(c, step.inputs, "open")
         fate = tx.fate(step)
@@ -121,12 +123,13 @@ def _earlier(tx: Transaction, c: Claim, identity: Identity) -> tuple[Decision | 
         return None, step.attempt + 1
     settled = tx.settled(identity)
     if settled is None:
-        _provably_new(tx.view)
+        if view.damage:
+            _provably_new(view)
         return None, 1
     if settled.status == "committed":
         _same_inputs(c, settled.inputs, "committed")
         return Decision(Committed(settled), settled.lsn), 0
-    _provably_new(tx.view)
+    _provably_new(view)
     return None, settled.attempt + 1
 
 

@@ -37,12 +37,14 @@ def settle(tx: Transaction, s: Settle) -> Decision:
         if done is not None:
             return Decision(done, done)
     step = _current(tx, s.lsn, s.nonce)
-    fields: dict[str, Any] = {"lsn": 0, "at": "", "run": step.run, "of": step.lsn}
     if type(outcome) is Happened:
         kept = tx.kept(outcome.result)
         lsn = tx.write(
             r.Commit(
-                **fields,
+                lsn=0,
+                at="",
+                run=step.run,
+                of=step.lsn,
                 name=step.name,
                 key=step.key,
                 scope=step.scope,
@@ -57,9 +59,11 @@ def settle(tx: Transaction, s: Settle) -> Decision:
             )
         )
     elif type(outcome) is Aborted:
-        lsn = tx.write(r.Abort(**fields, reason=outcome.reason, probed=outcome.probed))
+        lsn = tx.write(
+            r.Abort(lsn=0, at="", run=step.run, of=step.lsn, reason=outcome.reason, probed=outcome.probed)
+        )
     else:
-        lsn = tx.write(r.Doubt(**fields, failure=outcome.failure))  # type: ignore[union-attr]
+        lsn = tx.write(r.Doubt(lsn=0, at="", run=step.run, of=step.lsn, failure=outcome.failure))  # type: ignore[union-attr]
     tx.active.discard(s.lsn)
     return Decision(lsn, lsn)
 

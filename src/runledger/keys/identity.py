@@ -21,6 +21,8 @@ def check_name(name: Any) -> None:
     Raises:
         KeyInvalid: it is no text, empty, longer than 512 characters, or holds a lone surrogate.
     """
+    if type(name) is str and name.isascii() and 0 < len(name) <= NAME_LIMIT:
+        return
     _check("the name of a step", name, NAME_LIMIT)
     if not name:
         raise KeyInvalid("the name of a step is empty")
@@ -33,6 +35,8 @@ def check_key(key: Any) -> None:
         EmptyKey: it is empty.
         KeyInvalid: it is no text, longer than 4096 characters, or holds a lone surrogate.
     """
+    if type(key) is str and key.isascii() and 0 < len(key) <= KEY_LIMIT:
+        return
     _check("a key", key, KEY_LIMIT)
     if not key:
         raise EmptyKey("a key is empty")

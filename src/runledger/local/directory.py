@@ -36,6 +36,8 @@ LINKED = "it has a second name (a hard link), under which a write would show too
 _NEVER_WRITTEN = (APPEND_LOCK, COMPACT_LOCK)
 """Only locked; and to put another file in the place of one that somebody holds would let two in."""
 
+_LOCK, _SHARED_LOCK = fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_SH | fcntl.LOCK_NB
+
 _SHARED = _stat.S_ISGID | _stat.S_IWGRP
 
 RENAME_PAUSES_S = (0.01, 0.03, 0.1, 0.3)
@@ -227,7 +229,7 @@ class File:
         It belongs to this open file and dies with its last descriptor, which a POSIX record lock does not.
         """
         try:
-            fcntl.flock(self.fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            fcntl.flock(self.fd, _SHARED_LOCK if shared else _LOCK)
         except OSError as error:
             if error.errno in (_errno.EWOULDBLOCK, _errno.EACCES):
                 return False
@@ -375,14 +377,14 @@ class Directory:
             raise refused("stat", f"{self.path}/{name}", error) from error
         return _stamp(s)
 
-    def inode_below(self, *names: str) -> int | None:
-        """The inode that the names lead to, each below the one before; None where one is missing."""
+    def inode_at(self, below: str) -> int | None:
+        """The inode that a path below this directory leads to; None where a part of it is missing."""
         try:
-            return os.stat("/".join(names), dir_fd=self.fd, follow_symlinks=False).st_ino
+            return os.stat(below, dir_fd=self.fd, follow_symlinks=False).st_ino
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise refused("stat", f"{self.path}/{'/'.join(names)}", error) from error
+            raise refused("stat", f"{self.path}/{below}", error) from error
 
     def names(self) -> list[str]:
         """Every name in it, sorted."""

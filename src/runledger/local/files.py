@@ -37,6 +37,9 @@ def find_root(root: str | os.PathLike[str] | None) -> str:
         at = parent
 
 
+_BELOW = f"{RUN}/{LEDGER}"
+
+
 class Files:
     """The directories of the ledger at ``root``; ``run``, ``ledger`` and ``owners`` are None while they are missing."""
 
@@ -109,7 +112,7 @@ class Files:
         """
         if self._top is None or self.ledger is None or self._here is None:
             return
-        if self._top.inode_below(RUN, LEDGER) != self._here.ino:
+        if self._top.inode_at(_BELOW) != self._here.ino:
             from runledger.errors import DiskRefused
 
             raise DiskRefused(

@@ -32,42 +32,20 @@ class Ticket:
     ``settled``, or to lead (``leads``), or to be submitted once more.
     """
 
-    __slots__ = (
-        "answer",
-        "done",
-        "durable",
-        "error",
-        "flushes",
-        "leads",
-        "request",
-        "roused",
-        "settled",
-        "soon",
-        "taken",
-        "wake",
-    )
+    done: Callable[[Any, BaseException | None], None] | None = None
+    soon: Callable[[Callable[[], None]], None] | None = None
+    answer: Any = None
+    error: BaseException | None = None
+    settled = False
+    leads = False
+    taken = False
+    roused = True
+    wake: threading.Lock | None = None
 
-    def __init__(
-        self,
-        request: Any,
-        *,
-        durable: bool,
-        flushes: bool = False,
-        done: Callable[[Any, BaseException | None], None] | None = None,
-        soon: Callable[[Callable[[], None]], None] | None = None,
-    ) -> None:
+    def __init__(self, request: Any, *, durable: bool, flushes: bool = False) -> None:
         self.request = request
         self.durable = durable
         self.flushes = flushes
-        self.done = done
-        self.soon = soon
-        self.answer: Any = None
-        self.error: BaseException | None = None
-        self.settled = False
-        self.leads = False
-        self.taken = False
-        self.roused = True
-        self.wake: threading.Lock | None = None
 
     def rouse(self) -> None:
         """Give the ticket back to its thread; again changes nothing."""
@@ -136,7 +114,7 @@ class GroupCommit:
 
     def _take_turn(self, ticket: Ticket) -> None:
         """Lead a batch, or wait until somebody has led one with the ticket in it."""
-        if not self._is_held(ticket) and not ticket.leads:
+        if not ticket.leads and (ticket.roused or not self._is_held(ticket)):
             with self._mutex:
                 if self._leading:
                     wake = threading.Lock()
@@ -176,7 +154,8 @@ class GroupCommit:
         here = threading.get_ident()
         if here in self._inside:
             return  # whoever called sees to it that it is tried again
-        nobody = Ticket(None, durable=False, done=lambda *_: None)
+        nobody = Ticket(None, durable=False)
+        nobody.done = _nobody
         try:
             self._inside.add(here)
             with self._mutex:
@@ -259,3 +238,7 @@ class GroupCommit:
         calls = heir is None and bool(self._queue)
         leading = heir is not None or calls
         self._batch, self._heir, self._leading, self._called, own.leads = [], None, leading, calls, False
+
+
+def _nobody(_: Any, __: BaseException | None) -> None:
+    """Whom the ticket of a called leader tells."""

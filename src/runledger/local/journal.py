@@ -108,17 +108,18 @@ class Journal(JournalReader):
         record.lsn = self.lsn
         record.at = now()
         record.durable = self.durable
-        if type(record) is Intent:
+        is_intent = type(record) is Intent
+        if is_intent:
             self.steps += 1
         record.steps = self.steps
         line = frame.encode(record, self.seed)
         if len(line) > LONGEST_LINE:
             self.lsn -= 1
-            self.steps -= type(record) is Intent
+            self.steps -= is_intent
             raise UsageError(f"a record of {len(line)} bytes is too long: it may have {LONGEST_LINE}")
         self._pending.append(line)
         self._pending_bytes += len(line)
-        if type(record) is Intent:
+        if is_intent and self.offset + self._pending_bytes + RESERVE > self.capacity:
             self._reserve(RESERVE)
 
     def _reserve(self, more: int) -> None:
@@ -153,11 +154,12 @@ class Journal(JournalReader):
             return
         assert self.file is not None
         data = b"".join(self._pending)
-        try:
-            self._reserve(0)
-        except DiskRefused:
-            if self.offset + len(data) > self.file.stat().size:
-                raise
+        if self.offset + len(data) > self.capacity:
+            try:
+                self._reserve(0)
+            except DiskRefused:
+                if self.offset + len(data) > self.file.stat().size:
+                    raise
         self.file.pwrite(data, self.offset)
         if begin:
             self.file.begin_writeback(len(data), self.offset)

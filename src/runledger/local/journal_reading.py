@@ -250,7 +250,7 @@ class JournalReader:
         """
         if self.file is None and segments(self.directory):
             raise Behind
-        if self.file is not None and self._stands(self.file) == b"\n":
+        if self.file is not None and self._is_unchanged(self.file):
             self.clean = self.torn is None
             return []
         found: list[Record] = []
@@ -282,17 +282,20 @@ class JournalReader:
             moved = True
         return found
 
-    def _stands(self, file: File) -> bytes:
-        """The byte that follows the last line read, which still stands where it stood: after a sync that failed the
+    def _is_unchanged(self, file: File) -> bool:
+        """Whether filler follows the last line read, which still stands where it stood: after a sync that failed the
         cache may lose records that were read from it, and others write their own there.
 
         Raises:
-            Behind: it does not.
+            Behind: it does not stand there.
         """
-        found = file.pread(len(self._last) + 1, self.offset - len(self._last))
-        if not found.startswith(self._last):
+        last = self._last
+        found = file.pread(len(last) + 1, self.offset - len(last))
+        if found == last + b"\n":
+            return True
+        if not found.startswith(last):
             raise Behind
-        return found[len(self._last) :]
+        return False
 
     def _ahead(self, file: File) -> bytes:
         """What follows, up to filler or the file's end."""

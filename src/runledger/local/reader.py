@@ -14,6 +14,7 @@ from runledger.errors import LedgerCorrupt
 from runledger.fold import advance_all
 from runledger.local import checkpoint
 from runledger.local.files import Files
+from runledger.local.frame import Header
 from runledger.local.history import History
 from runledger.local.journal import Behind, Journal
 from runledger.local.layout import CHECKPOINT, HISTORY, SEGMENT_BYTES
@@ -47,7 +48,7 @@ class Reader:
         self.snapshot: Snapshot | None = None
         self.stale = True
         self.base = 0
-        self._segment = 0
+        self._header: Header | None = None
         self._history: History | None = None
 
     def for_writing(self) -> None:
@@ -63,9 +64,10 @@ class Reader:
         Raises:
             LedgerCorrupt, NewerVersion, DiskRefused: the files cannot be read as a ledger of this version.
         """
-        if not self.stale and self.journal is not None:
+        journal = self.journal
+        if journal is not None and not self.stale:
             try:
-                records = self.journal.read_on()
+                records = journal.read_on()
             except Behind:
                 pass
             else:
@@ -73,9 +75,9 @@ class Reader:
                     self.stale = True
                     self._advance(self.view, records)
                     self.stale = False
-                header = self.journal.header
-                if header is not None and header.first != self._segment:
-                    self._segment = header.first
+                header = journal.header
+                if header is not None and header is not self._header:
+                    self._header = header
                     self.forget_folded()
                 return
         for again in range(LOADS):
@@ -125,7 +127,7 @@ class Reader:
             )
         view.ledger = journal.ledger or view.ledger
         self.journal = journal
-        self._segment = journal.header.first if journal.header is not None else 0
+        self._header = journal.header
         self.stale = False
 
     def _advance(self, view: View, items: list[Record | Damage] | list[Record]) -> None:

@@ -21,7 +21,7 @@ from runledger.local.interrupts import is_from_outside
 from runledger.local.layout import APPEND_LOCK
 from runledger.local.owner import FIRST_LOCK_S, OwnerLock
 from runledger.local.reader import Reader
-from runledger.local.transaction import LocalTransaction
+from runledger.local.transaction import LocalTransaction, new_owner_id
 from runledger.log import event
 from runledger.options import Options
 from runledger.store import Claim, Move, Settle
@@ -66,6 +66,8 @@ class Sequencer:
 
     def check_usable(self) -> None:
         """Refuse a handle that is closed, failed, or a forked child's copy."""
+        if self.failed is None and not self.closed and not self.forked:
+            return
         if self.forked:
             raise ForkedHandle("this ledger handle belongs to the parent process")
         if self.closed:
@@ -150,11 +152,9 @@ class Sequencer:
         try:
             reader.refresh()
             reader.stale = True
-            tx.catch_up(look=any(type(t.request) is not Settle for t in batch))
-            rests_on = 0
+            tx.catch_up(look=_asks_for_a_look(batch))
             tx.eager = len(batch) == 1 and batch[0].durable
-            for ticket in batch:
-                rests_on = max(rests_on, self._decide(ticket))
+            rests_on = self._decide(batch)
             journal = reader.journal
             if journal is None:
                 reader.stale = False
@@ -169,22 +169,29 @@ class Sequencer:
         finally:
             tx.eager = False
             lock.unlock()
-        if upto > journal.durable and any(t.flushes for t in batch):
-            self._later(self.options.flush_interval)
+        if upto > journal.durable:
+            for ticket in batch:
+                if ticket.flushes:
+                    self._later(self.options.flush_interval)
+                    break
         return None, 0
 
-    def _decide(self, ticket: Ticket) -> int:
-        """Answer or refuse one; the LSN that has to be durable before anybody is told."""
-        try:
-            ticket.answer, rests_on = decide(self.tx, ticket.request)
-        except DiskRefused:
-            raise
-        except LedgerError as error:
-            if is_from_outside(error):
+    def _decide(self, batch: list[Ticket]) -> int:
+        """Answer or refuse each; the LSN that has to be durable before anybody is told."""
+        tx, highest = self.tx, 0
+        for ticket in batch:
+            try:
+                ticket.answer, rests_on = decide(tx, ticket.request)
+            except DiskRefused:
                 raise
-            ticket.error = error
-            return 0
-        return rests_on if ticket.durable else 0
+            except LedgerError as error:
+                if is_from_outside(error):
+                    raise
+                ticket.error = error
+            else:
+                if rests_on > highest and ticket.durable:
+                    highest = rests_on
+        return highest
 
     @contextmanager
     def ordered(self) -> Iterator[LocalTransaction]:
@@ -262,6 +269,8 @@ class Sequencer:
             self.check_usable()
             self.files.make()
             assert self.files.owners is not None
+            # An attempt that was interrupted may have left its file: this one has another name.
+            self.tx.owner = new_owner_id()
             seconds = min(FIRST_LOCK_S, self.options.lock_timeout)
             self._owner_lock = OwnerLock.take(self.files.owners, self.tx.owner, seconds=seconds)
             self.reader.for_writing()
@@ -275,18 +284,15 @@ class Sequencer:
         try:
             if not lock.lock():
                 self._wait_for(lock)
-            self._check_in_place()
+            try:
+                self.files.check_in_place()
+            except DiskRefused as error:
+                self.failed = error
+                raise
         except BaseException:
             lock.unlock()  # it may have been taken just before a signal's handler raised
             raise
         return lock
-
-    def _check_in_place(self) -> None:
-        try:
-            self.files.check_in_place()
-        except DiskRefused as error:
-            self.failed = error
-            raise
 
     def would_wait(self) -> bool:
         """Whether somebody is in the order of records just now: an event loop must not stand still for it."""
@@ -343,3 +349,11 @@ class Sequencer:
         self.io = threading.RLock()  # a thread of the parent may have held it, and is not here to let it go
         if self._append_lock is not None:
             self._append_lock.close()
+
+
+def _asks_for_a_look(batch: list[Ticket]) -> bool:
+    """Whether one of them needs to know what others wrote into the state file; what ends a step does not."""
+    for ticket in batch:  # noqa: SIM110  # a generator costs as much as all the rest of this
+        if type(ticket.request) is not Settle:
+            return True
+    return False

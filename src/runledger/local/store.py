@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from runledger.errors import LedgerError
 from runledger.local import compactor, payloads
@@ -76,20 +76,24 @@ class LocalStore:
         return self.options.result_bytes
 
     def claim(self, claim: Claim) -> Verdict:
-        hit = self._committed_already(claim)
-        return hit if hit is not None else cast("Verdict", self._perform(claim))
+        verdict: Verdict = self._committed_already(claim) or self._perform(claim)
+        return verdict
 
     def settle(self, settle: Settle) -> int:
-        return cast("int", self._perform(settle))
+        lsn: int = self._perform(settle)
+        return lsn
 
     def mark(self, note: Note) -> int:
-        return cast("int", self._perform(note))
+        lsn: int = self._perform(note)
+        return lsn
 
     def resolve(self, resolution: Resolution) -> int:
-        return cast("int", self._perform(resolution))
+        lsn: int = self._perform(resolution)
+        return lsn
 
     def transition(self, move: Move) -> int:
-        return cast("int", self._perform(move))
+        lsn: int = self._perform(move)
+        return lsn
 
     def withdraw(self, claim: Claim) -> None:
         lsn = claim.memo.get("lsn")
@@ -130,7 +134,9 @@ class LocalStore:
 
         def enqueue() -> None:
             try:
-                self._group.enqueue(self._ticket(request, finished, soon))
+                ticket = self._ticket(request)
+                ticket.done, ticket.soon = finished, soon
+                self._group.enqueue(ticket)
             except LedgerError as error:
                 done(None, error)
 
@@ -193,20 +199,16 @@ class LocalStore:
     def _perform(self, request: Request) -> Any:
         self._group.refuse_inside(inside=self.sequencer.is_at_work())
         try:
-            return self._group.submit(self._ticket(request, None))
+            return self._group.submit(self._ticket(request))
         finally:
             self._afterwards(moved=type(request) is Move)
 
-    def _ticket(
-        self,
-        request: Request,
-        done: Callable[[Any, BaseException | None], None] | None,
-        soon: Callable[[Callable[[], None]], None] | None = None,
-    ) -> Ticket:
-        self.sequencer.check_usable()
-        kept = payloads.keep(self.files, request, self.options.result_bytes)
+    def _ticket(self, request: Request) -> Ticket:
+        if payloads.is_carried(request):
+            self.sequencer.check_usable()
+            request = payloads.keep(self.files, request, self.options.result_bytes)
         rides, flushes = self._rides(request)
-        return Ticket(kept, durable=not rides, flushes=flushes, done=done, soon=soon)
+        return Ticket(request, durable=not rides, flushes=flushes)
 
     def _rides(self, request: Request) -> tuple[bool, bool]:
         """Whether the answer need not wait for a sync, and whether one is to follow soon: the commits of a
@@ -227,6 +229,13 @@ class LocalStore:
         if claim.key is None or not self.tx.opened:
             return None
         reader = self.reader
+        run = reader.view.run
+        if run is None:
+            return None
+        # Nearly every claim is of a new key, and this is only a hint: the lock is not taken for it.
+        identity = identity_of(claim.scope, run.id, claim.name, claim.key)
+        if not reader.base and identity not in reader.view.settled:
+            return None
         with self.sequencer.io:
             self.sequencer.check_usable()
             view, journal, snapshot = reader.view, reader.journal, reader.snapshot
@@ -275,7 +284,7 @@ class LocalStore:
 
     def _afterwards(self, *, moved: bool = False) -> None:
         """What follows a durable record: the snapshot, and a compaction when the journal is long."""
-        if self.tx.unshown or moved:
+        if moved or self.state_keeper.is_due():
             self.state_keeper.after_records(moved=moved)
         if self._is_long():
             threading.Thread(target=self._compact_unasked, name="runledger-compaction", daemon=True).start()

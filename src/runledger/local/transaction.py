@@ -37,12 +37,20 @@ from runledger.store import Fate, Payload
 from runledger.version import VERSION
 from runledger.view import Identity, OpenStep, Settled, View
 
-__all__ = ["LocalTransaction"]
+__all__ = ["LocalTransaction", "new_owner_id"]
 
 _URGENT = frozenset(
     {Started, Adopted, Observed, Sprint, Halted, Resumed, Finished, Abandoned, Doubt, Resolved}
 )
 """What moves the state file at once; activity alone waits for its second."""
+
+
+_NOTHING_KEPT = Kept()
+
+
+def new_owner_id() -> str:
+    """An id that no owner had before."""
+    return "o-" + os.urandom(6).hex()
 
 
 class LocalTransaction:
@@ -55,7 +63,7 @@ class LocalTransaction:
 
     def __init__(self, reader: Reader, facts: OwnerFacts, commit: str) -> None:
         self.reader = reader
-        self.owner = "o-" + os.urandom(6).hex()
+        self.owner = new_owner_id()
         self.active: set[int] = set()
         self.opened = False
         self.eager = False
@@ -109,7 +117,9 @@ class LocalTransaction:
             self.state_file.forget()
 
     def write(self, record: Record) -> int:
-        journal = self._journal()
+        journal = self.reader.journal
+        if journal is None or journal.file is None:
+            journal = self._begin()
         if not self.opened:
             self.opened = True
             f = self._facts
@@ -132,24 +142,23 @@ class LocalTransaction:
         journal.stamp(record)
         if self.eager:
             journal.append(begin=True)
-        advance(self.view, record)
+        advance(self.reader.view, record)
         if journal.header is not segment:
             self.urgent = True  # the state file witnesses that there is another segment
-        if type(record) in (Started, Adopted):
-            self.state_file.claimed()
         if type(record) in _URGENT:
             self.urgent = True
+            if type(record) in (Started, Adopted):
+                self.state_file.claimed()
         self.unshown = True
         return record.lsn
 
-    def _journal(self) -> Journal:
+    def _begin(self) -> Journal:
         journal = self.reader.journal
         if journal is None:
             raise AssertionError("the directories are made before the append lock is taken")
-        if journal.file is None:
-            journal.ledger = journal.ledger or os.urandom(8).hex()
-            self.view.ledger = journal.ledger
-            journal.begin()
+        journal.ledger = journal.ledger or os.urandom(8).hex()
+        self.view.ledger = journal.ledger
+        journal.begin()
         return journal
 
     def bury(self) -> None:
@@ -180,7 +189,7 @@ class LocalTransaction:
 
     def kept(self, payload: Payload | None) -> Kept:
         if payload is None:
-            return Kept()
+            return _NOTHING_KEPT
         if payload.file is not None:
             return Kept(file=payload.file, size=payload.size, typed=payload.typed)
         return Kept(raw=Raw(payload.json), typed=payload.typed)
