@@ -104,6 +104,7 @@ def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: 
         if step is not None and (step.name, step.key) != (name, key):
             _misread(view, step)
             step = None
+    kind = type(x)
     run = step.run if step is not None else x.run
     identity = identity_of(scope, run, name, key)
     if identity is not None:
@@ -122,13 +123,13 @@ def _settle(view: View, x: Any, status: str, name: str, key: str | None, scope: 
             owner=x.owner,
             started=step.started if step is not None else "",
             inputs=step.inputs if step is not None else x.inputs,
-            result=_own(getattr(x, "result", r.NOTHING)),
-            file=getattr(x, "file", None),
-            size=getattr(x, "size", None),
-            typed=getattr(x, "typed", False),
-            unstored=getattr(x, "unstored", None),
-            reason=getattr(x, "reason", None),
-            resolved=type(x) is r.Resolved,
+            result=r.NOTHING if kind is r.Abort or x.result is r.NOTHING else _own(x.result),
+            file=None if kind is r.Abort else x.file,
+            size=None if kind is r.Abort else x.size,
+            typed=kind is not r.Abort and x.typed,
+            unstored=x.unstored if kind is r.Commit else None,
+            reason=None if kind is r.Commit else x.reason,
+            resolved=kind is r.Resolved,
             nonce=step.nonce if step is not None else None,
             code=step.code if step is not None else None,
             marks=step.marks if step is not None else (),
@@ -152,7 +153,7 @@ def _misread(view: View, step: OpenStep) -> None:
 
 def _own(raw: Raw) -> Raw:
     """A payload that does not keep the block alive that it was read from; the absent one stays itself."""
-    return raw.copy() if raw is not r.NOTHING and memoryview(raw) else r.NOTHING
+    return raw.copy() if memoryview(raw) else r.NOTHING
 
 
 def doubt(view: View, x: r.Doubt) -> None:

@@ -83,9 +83,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     memo: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        text("the name of a step", self.name)
-        if self.key is not None:
-            text("a key", self.key)
+        name, key = self.name, self.key
+        if not (type(name) is str and name.isascii() and type(key) is str and key.isascii()):
+            text("the name of a step", name)
+            maybe_text("a key", key)
         if self.scope != "run":
             text("scope", self.scope)
         flag("idempotent", self.idempotent)

@@ -36,7 +36,7 @@ MUTANTS = {
     ),
     "name-of-a-dead-maker-trusted": Mutant(
         "A writer trusts a segment's name that another process gave it and may not have synced.",
-        (Change("local/journal.py", "self.directory.sync()\n            self._named", "self._named"),),
+        (Change("local/journal.py", "self.directory.sync()\n            self.named", "self.named"),),
         found("a_segment_whose_maker_died_before_it_synced_the_name"),
     ),
     "header-not-synced": Mutant(
@@ -126,7 +126,7 @@ MUTANTS = {
     ),
     "unproven-not-rewritten": Mutant(
         "What was read and is not known to be on the disk is synced, but not written again first.",
-        (Change("local/journal.py", "if self._unproven and self.file is not None:", "if not self.header:"),),
+        (Change("local/journal.py", "if self.unproven and self.file is not None:", "if not self.header:"),),
         journal("unproven_records_are_written_again"),
     ),
     "hole-made-durable": Mutant(

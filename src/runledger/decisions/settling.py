@@ -14,8 +14,8 @@ from runledger.view import OpenStep, Settled, View, identity_of
 __all__ = ["note", "resolve", "settle"]
 
 
-def _current(tx: Transaction, lsn: int, nonce: str | None) -> OpenStep:
-    step = tx.view.open.get(lsn)
+def _current(view: View, lsn: int, nonce: str | None) -> OpenStep:
+    step = view.open.get(lsn)
     if step is None:
         raise LeaseLapsed(
             f"the attempt with LSN {lsn} is not the current one: it was settled, another began, or there never was one",
@@ -31,12 +31,14 @@ def _current(tx: Transaction, lsn: int, nonce: str | None) -> OpenStep:
 
 def settle(tx: Transaction, s: Settle) -> Decision:
     """Write how an attempt ended. Raises LeaseLapsed when it is not the current one."""
-    outcome = s.outcome
-    if s.lsn not in tx.view.open:
-        done = _already(tx.view, s)
+    outcome, view = s.outcome, tx.view
+    step = view.open.get(s.lsn)
+    if step is None:
+        done = _already(view, s)
         if done is not None:
             return Decision(done, done)
-    step = _current(tx, s.lsn, s.nonce)
+    if step is None or s.nonce is not None:
+        step = _current(view, s.lsn, s.nonce)
     if type(outcome) is Happened:
         kept = tx.kept(outcome.result)
         lsn = tx.write(
@@ -84,7 +86,7 @@ def _already(view: View, s: Settle) -> int | None:
 
 def note(tx: Transaction, n: Note) -> Decision:
     """Write a breadcrumb or saved state. Raises LeaseLapsed when the attempt is not the current one."""
-    step = _current(tx, n.lsn, n.nonce)
+    step = _current(tx.view, n.lsn, n.nonce)
     fields: dict[str, Any] = {"lsn": 0, "at": "", "run": step.run, "of": step.lsn}
     if n.label is not None:
         lsn = tx.write(r.Mark(**fields, label=n.label, data=n.data))

@@ -181,16 +181,12 @@ class GroupCommit:
                     self._queue = []
             self._lead(self._batch)
         finally:
-            if len(self._batch) != 1 or not self._let_go(own):
+            if len(self._batch) == 1 and own.done is None:
+                with self._mutex:
+                    if not self._queue:  # nobody waits: the way of a lone writer
+                        self._batch, self._leading, own.leads = [], False, False
+            if own.leads:
                 self._hand_over(own)
-
-    def _let_go(self, own: Ticket) -> bool:
-        """Give up the lead where nobody waits: the way of a lone writer."""
-        with self._mutex:
-            if self._queue or own.done is not None:
-                return False
-            self._batch, self._leading, own.leads = [], False, False
-            return True
 
     def _hand_over(self, own: Ticket) -> None:
         """Give the lead on and wake the batch, to the end, whatever interrupts."""

@@ -33,14 +33,14 @@ __all__ = ["Behind", "Journal", "segments"]
 
 
 class Journal(JournalReader):
-    """The position of one writer in the journal of ``directory``."""
+    """The position of one writer in the journal of ``directory``. ``pending`` are the lines that ``append`` writes."""
 
     def __init__(
         self, directory: Directory, ledger: str, *, write: bool, segment_bytes: int = SEGMENT_BYTES
     ) -> None:
         super().__init__(directory, ledger, write=write)
         self.segment_bytes = segment_bytes
-        self._pending: list[bytes] = []
+        self.pending: list[bytes] = []
         self._pending_bytes = 0
 
     # --- recovery -----------------------------------------------------------------------------------------------
@@ -78,10 +78,10 @@ class Journal(JournalReader):
         Raises:
             DiskRefused: the cache has dropped some of them meanwhile; what is left must not become durable.
         """
-        if self._unproven and self.file is not None:
-            begin = self._unproven[0][1]
+        if self.unproven and self.file is not None:
+            begin = self.unproven[0][1]
             data = self.file.pread(self.offset - begin, begin)
-            starts = [at - begin for _, at in self._unproven]
+            starts = [at - begin for _, at in self.unproven]
             lines = [data[at : data.find(b"\n", at)] for at in starts]
             if not frame.all_checked(lines, self.seed):
                 raise DiskRefused(
@@ -91,7 +91,7 @@ class Journal(JournalReader):
                     errno=errno.EIO,
                 )
             self.file.pwrite(data, begin)
-            self._unproven = []
+            self.unproven = []
 
     # --- appending ----------------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class Journal(JournalReader):
             self.lsn -= 1
             self.steps -= is_intent
             raise UsageError(f"a record of {len(line)} bytes is too long: it may have {LONGEST_LINE}")
-        self._pending.append(line)
+        self.pending.append(line)
         self._pending_bytes += len(line)
         if is_intent and self.offset + self._pending_bytes + RESERVE > self.capacity:
             self._reserve(RESERVE)
@@ -146,14 +146,14 @@ class Journal(JournalReader):
         Raises:
             DiskRefused: nothing of it may be relied on.
         """
-        if self.file is not None and not self._named:
+        if self.file is not None and not self.named:
             # Whoever gave the segment its name may have died before it synced the directory.
             self.directory.sync()
-            self._named = True
-        if not self._pending:
+            self.named = True
+        if not self.pending:
             return
         assert self.file is not None
-        data = b"".join(self._pending)
+        data = b"".join(self.pending)
         if self.offset + len(data) > self.capacity:
             try:
                 self._reserve(0)
@@ -165,7 +165,7 @@ class Journal(JournalReader):
             self.file.begin_writeback(len(data), self.offset)
         self.offset += len(data)
         self._last = data[-CHECKSUM_BYTES:]
-        self._pending = []
+        self.pending = []
         self._pending_bytes = 0
 
     def begin(self) -> None:
@@ -223,7 +223,7 @@ class Journal(JournalReader):
         self.directory.sync()
         file.path = f"{self.directory.path}/{name}"
         self._take(file, header, len(line))
-        self._named = True
+        self.named = True
         self.durable = self.lsn
 
     def _finish(self) -> None:
@@ -255,5 +255,5 @@ class Journal(JournalReader):
 
     def trim(self) -> None:
         """Under the append lock, on leaving: drop the filler, so that ``tail`` shows records."""
-        if self.file is not None and not self.sealed and not self._pending:
+        if self.file is not None and not self.sealed and not self.pending:
             self.file.truncate(self.offset)

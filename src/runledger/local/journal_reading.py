@@ -45,7 +45,8 @@ class JournalReader:
 
     ``lsn`` and ``steps`` are those of the last record read or stamped, ``durable`` the highest LSN known to be on the
     disk. ``torn`` is what a crash left behind the last record, until ``recover`` cut it; ``clean`` is False where bytes
-    stand there that are neither a record nor filler, under the append lock the work of a crash.
+    stand there that are neither a record nor filler, under the append lock the work of a crash. ``unproven`` is where
+    each record begins that was read and that no later one calls durable, and ``named`` that the segment's name is.
     """
 
     def __init__(self, directory: Directory, ledger: str, *, write: bool) -> None:
@@ -64,9 +65,9 @@ class JournalReader:
         self.torn: TornTail | None = None
         self.clean = True
         self._last = b""
-        self._unproven: list[tuple[int, int]] = []
+        self.unproven: list[tuple[int, int]] = []
         self._retired: list[File] = []
-        self._named = False
+        self.named = False
 
     # --- reading ------------------------------------------------------------------------------------------------
 
@@ -229,17 +230,17 @@ class JournalReader:
             self._retired.append(self.file)
         self.file, self.header, self.seed = file, header, frame.seed_of(header.segment)
         self.offset, self.capacity, self.sealed = start, file.stat().size, False
-        self._unproven, self._last = [], b""
-        self._named = False
+        self.unproven, self._last = [], b""
+        self.named = False
 
     def _passed(self, lines: Lines) -> None:
         """Keep where each record begins that no later record calls durable."""
         records = lines.records
         durable = max(self.durable, records[-1].durable)
         self.durable = durable
-        kept = [(lsn, at) for lsn, at in self._unproven if lsn > durable]
+        kept = [(lsn, at) for lsn, at in self.unproven if lsn > durable]
         kept += [(x.lsn, at) for x, at in zip(records, lines.offsets, strict=True) if x.lsn > durable]
-        self._unproven = kept
+        self.unproven = kept
         self.offset = lines.end
 
     def read_on(self) -> list[Record]:
@@ -250,9 +251,6 @@ class JournalReader:
         """
         if self.file is None and segments(self.directory):
             raise Behind
-        if self.file is not None and self._is_unchanged(self.file):
-            self.clean = self.torn is None
-            return []
         found: list[Record] = []
         moved = False
         self.clean = self.torn is None
@@ -282,16 +280,19 @@ class JournalReader:
             moved = True
         return found
 
-    def _is_unchanged(self, file: File) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether filler follows the last line read, which still stands where it stood: after a sync that failed the
         cache may lose records that were read from it, and others write their own there.
 
         Raises:
             Behind: it does not stand there.
         """
+        if self.file is None:
+            return False
         last = self._last
-        found = file.pread(len(last) + 1, self.offset - len(last))
+        found = self.file.pread(len(last) + 1, self.offset - len(last))
         if found == last + b"\n":
+            self.clean = self.torn is None
             return True
         if not found.startswith(last):
             raise Behind

@@ -9,15 +9,10 @@ import msgspec
 from runledger.errors import ResultNotStored
 from runledger.local import results
 from runledger.local.files import Files
-from runledger.store import Claim, Happened, Note, Payload, Request, Resolution, Settle
+from runledger.store import Happened, Note, Payload, Request, Resolution, Settle
 from runledger.view import Saved, Settled
 
-__all__ = ["is_carried", "is_large", "keep", "payload_of"]
-
-
-def is_carried(request: Request) -> bool:
-    """Whether it comes with a value."""
-    return type(request) is not Claim and _carried(request) is not None
+__all__ = ["is_large", "keep", "payload_of"]
 
 
 def is_large(request: Request) -> bool:

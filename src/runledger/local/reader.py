@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from runledger.errors import LedgerCorrupt
 from runledger.fold import advance_all
@@ -67,7 +67,7 @@ class Reader:
         journal = self.journal
         if journal is not None and not self.stale:
             try:
-                records = journal.read_on()
+                records = () if journal.is_unchanged() else journal.read_on()
             except Behind:
                 pass
             else:
@@ -130,7 +130,7 @@ class Reader:
         self._header = journal.header
         self.stale = False
 
-    def _advance(self, view: View, items: list[Record | Damage] | list[Record]) -> None:
+    def _advance(self, view: View, items: Iterable[Record | Damage]) -> None:
         try:
             advance_all(view, items)
         except LedgerCorrupt as error:

@@ -159,13 +159,15 @@ class Sequencer:
             if journal is None:
                 reader.stale = False
                 return None, 0
-            journal.append(begin=rests_on > journal.durable)
-            upto = journal.lsn
-            if rests_on > journal.durable:
+            waits = rests_on > journal.durable
+            if journal.pending or not journal.named:
+                journal.append(begin=waits)
+            if waits and journal.unproven:
                 journal.rewrite()
-                reader.stale = False
-                return journal.file, upto
+            upto = journal.lsn
             reader.stale = False
+            if waits:
+                return journal.file, upto
         finally:
             tx.eager = False
             lock.unlock()

@@ -204,17 +204,16 @@ class LocalStore:
             self._afterwards(moved=type(request) is Move)
 
     def _ticket(self, request: Request) -> Ticket:
-        if payloads.is_carried(request):
-            self.sequencer.check_usable()
-            request = payloads.keep(self.files, request, self.options.result_bytes)
-        rides, flushes = self._rides(request)
-        return Ticket(request, durable=not rides, flushes=flushes)
+        self.sequencer.check_usable()
+        if type(request) is Claim:
+            return Ticket(request, durable=not request.idempotent, flushes=request.idempotent)
+        kept = payloads.keep(self.files, request, self.options.result_bytes)
+        rides, flushes = self._rides(kept)
+        return Ticket(kept, durable=not rides, flushes=flushes)
 
     def _rides(self, request: Request) -> tuple[bool, bool]:
         """Whether the answer need not wait for a sync, and whether one is to follow soon: the commits of a
         riding handle wait for the next intent."""
-        if type(request) is Claim:
-            return request.idempotent, request.idempotent
         if type(request) is Settle:
             if request.riding:
                 return True, True

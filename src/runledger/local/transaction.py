@@ -84,7 +84,8 @@ class LocalTransaction:
 
     def catch_up(self, *, look: bool) -> None:
         """Recover the tail if a crash left it unfinished, and ``look`` at what others wrote into the state file."""
-        if self.reader.journal is not None and not self.reader.journal.clean:
+        reader = self.reader
+        if reader.journal is not None and not reader.journal.clean:
             # All of it again, under the lock: what was read before may have been somebody's unsynced records that
             # the cache has lost since, and others' good ones stand there now.
             self.reader.stale = True
@@ -105,7 +106,8 @@ class LocalTransaction:
                 self.write(torn)
         if not look:
             return
-        for observed in self.state_file.look(self.view, keep=True):
+        assert reader.snapshot is not None
+        for observed in reader.snapshot.look(reader.view, keep=True):
             event("warning", "state_file.observed", rejected=observed.rejected, ignored=observed.ignored)
             self.write(observed)
 
