@@ -91,6 +91,19 @@ class Reader:
             f"{self.files.root}/.run/ledger: segments go away faster than they can be read", damage=[]
         )
 
+    def read_ahead(self) -> None:
+        """Without the append lock, while others have it: fold what they have appended by now. Whatever else there is to
+        find out is left to ``refresh``."""
+        if self.journal is None or self.stale:
+            return
+        self.stale = True
+        try:
+            records = () if self.journal.is_unchanged() else self.journal.read_on()
+        except Behind:
+            return
+        self._advance(self.view, records)
+        self.stale = False
+
     def _load(self) -> None:
         self.stale = True
         self.close_journal()

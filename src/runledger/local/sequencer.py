@@ -147,13 +147,15 @@ class Sequencer:
         if self._owner_lock is None:
             self._refuse_unadopted(batch)
             self.become_owner()
-        lock = self._take_append_lock()
         reader, tx = self.reader, self.tx
+        before = reader.view.lsn
+        lock = self._take_append_lock()
         try:
             reader.refresh()
             reader.stale = True
             tx.catch_up(look=_asks_for_a_look(batch))
-            tx.eager = len(batch) == 1 and batch[0].durable
+            # Beside others the disk is told of a record when the lock is free: they wait for it meanwhile.
+            tx.eager = len(batch) == 1 and batch[0].durable and reader.view.lsn == before
             rests_on = self._decide(batch)
             journal = reader.journal
             if journal is None:
@@ -161,7 +163,7 @@ class Sequencer:
                 return None, 0
             waits = rests_on > journal.durable
             if journal.pending or not journal.named:
-                journal.append(begin=waits)
+                journal.append()
             if waits and journal.unproven:
                 journal.rewrite()
             upto = journal.lsn
@@ -314,6 +316,7 @@ class Sequencer:
     def _wait_for(self, lock: File) -> None:
         ends = time.monotonic() + self.options.lock_timeout
         pause = PAUSE_S
+        self.reader.read_ahead()
         while not lock.lock():
             if time.monotonic() > ends:
                 raise LedgerBusy(
