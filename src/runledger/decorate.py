@@ -44,10 +44,14 @@ def decorate(
         ) from None
     rule = KeyRule(key, signature)
     code = code_fingerprint(function)
+    names = _positional(signature)
 
     def attempt_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Attempt:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
+        if names is not None and not kwargs and len(args) == len(names):
+            bound = inspect.BoundArguments(signature, dict(zip(names, args, strict=True)))
+        else:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
         fingerprint, left_out = call_inputs(bound.arguments, inputs)
         claim = make_claim(rule(bound), fingerprint, tuple(left_out), code)
         return Attempt(store, ledger_id, claim, rules)
@@ -55,6 +59,14 @@ def decorate(
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called(function)):
         return _async_step(function, store, attempt_of)
     return _step(function, store, attempt_of)
+
+
+def _positional(signature: inspect.Signature) -> list[str] | None:
+    """The names of the parameters where a call by position alone gives each of them its own; ``bind`` says the same of
+    such a call, in many more steps."""
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    plain = all(one.kind in by_position for one in signature.parameters.values())
+    return list(signature.parameters) if plain else None
 
 
 def _step(function: Any, store: Store, attempt_of: Callable[..., Attempt]) -> Any:

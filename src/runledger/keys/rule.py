@@ -37,7 +37,8 @@ class KeyRule:
             check_key(key)
             pieces = fields_in(key, self._parameters)
             if any(isinstance(piece, Field) for piece in pieces):
-                self._make = lambda bound: _rendered(pieces, bound.arguments)
+                said = [piece for piece in pieces if piece]
+                self._make = lambda bound: _rendered(said, bound.arguments)
             else:
                 self._constant = key
 
@@ -104,4 +105,4 @@ class KeyRule:
 
 
 def _rendered(pieces: list[str | Field], arguments: Mapping[str, Any]) -> str:
-    return "".join(piece if isinstance(piece, str) else piece.render(arguments) for piece in pieces)
+    return "".join([piece if type(piece) is str else piece.render(arguments) for piece in pieces])  # type: ignore[union-attr]

@@ -19,13 +19,15 @@ _CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii
 
 
 class Field(NamedTuple):
-    """One field: a parameter, the way from there, and how the value is shown."""
+    """One field: a parameter, the way from there, and how the value is shown. ``is_plain``: the parameter itself, as
+    it is."""
 
     text: str
     root: str
     path: tuple[tuple[str, str], ...]
     conversion: str | None
     spec: str
+    is_plain: bool
 
     def render(self, arguments: Mapping[str, Any]) -> str:
         """The text of the value.
@@ -35,6 +37,8 @@ class Field(NamedTuple):
             Exception: what the value's own code raised.
         """
         value = arguments[self.root]
+        if self.is_plain and type(value) is str:
+            return value
         for attribute, item in self.path:
             value = getattr(value, attribute) if attribute else value[int(item) if item.isdecimal() else item]
         if value is None:
@@ -61,6 +65,8 @@ def fields_in(template: str, parameters: Container[str]) -> list[str | Field]:
             done = at = end + 1
         else:
             path = tuple((step[1] or "", step[2] or "") for step in _STEP.finditer(found[2]))
-            pieces += [template[done:start], Field(found[0], found[1], path, found[3], found[4] or "")]
+            plain = not (path or found[3] or found[4])
+            field = Field(found[0], found[1], path, found[3], found[4] or "", is_plain=plain)
+            pieces += [template[done:start], field]
             done = at = end
     return [*pieces, template[done:]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -116,13 +117,18 @@ def meta_row(path: str, cursor: sqlite3.Cursor, row: int) -> bytes:
     return body
 
 
+@cache
+def _hash() -> Any:
+    from hashlib import blake2b  # not at the top: a ledger without a history needs none
+
+    return blake2b
+
+
 def hashes_of(identity: Identity) -> tuple[bytes, bytes]:
     """Two independent hashes of a step's identity: for the outcome's row, and for the witness."""
-    from hashlib import blake2b
-
     scope, name, key = identity
     text = f"{len(scope)}:{len(name)}:{scope}{name}{key}"
-    both = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+    both = _hash()(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
     return both[:16], both[16:]
 
 
@@ -154,6 +160,4 @@ def entry_of(path: str, key: bytes, entry: object, crc: int) -> Settled:
 
 def digest_of(key: bytes, entry: bytes) -> int:
     """A row's part in the digest of the set: a sum, so that rows come and go in any order."""
-    from hashlib import blake2b
-
-    return int.from_bytes(blake2b(entry, digest_size=16, key=key).digest(), "big")
+    return int.from_bytes(_hash()(entry, digest_size=16, key=key).digest(), "big")

@@ -40,7 +40,7 @@ __all__ = [
 
 CHUNK = 1 << 20
 
-TOGETHER = 2 << 10
+TOGETHER = 700
 """Lines of so many bytes are decoded together, fewer one by one."""
 
 _FILLER = b"\n\0"
