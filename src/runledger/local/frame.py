@@ -4,8 +4,7 @@ A line's checksum covers the bytes before its last member, seeded with its segme
 segment: an old block of another file, or a ledger stored as a step's result, never passes.
 """
 
-from __future__ import annotations
-
+# No postponed annotations: see record.py.
 import re
 from zlib import crc32
 
