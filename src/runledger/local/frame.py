@@ -57,7 +57,6 @@ class Seal(msgspec.Struct, tag="seal", tag_field="t", omit_defaults=True, forbid
 
 
 _decode_header = msgspec.json.Decoder(Header)
-_decode_seal = msgspec.json.Decoder(Seal)
 
 
 class BadLine(ValueError):
@@ -176,6 +175,6 @@ def seal_of(line: bytes, seed: int, what: str = "a segment's seal") -> Seal | No
     if line[:11] != b'{"t":"seal"' or not _checked(line, seed):
         return None
     try:
-        return _decode_seal.decode(line)
+        return msgspec.json.decode(line, type=Seal)
     except (msgspec.DecodeError, RecursionError) as error:
         raise _newer(what, error) from error
