@@ -97,11 +97,11 @@ def _checked(line: bytes, seed: int) -> bool:
     )
 
 
-_WRITTEN_TO_ITS_END = re.compile(rb'\{"t":"[^\x00-\x1f]*,"crc":"[^\x00-\x1f]{8}"\}')
+_WRITTEN_TO_ITS_END = rb'\{"t":"[^\x00-\x1f]*,"crc":"[^\x00-\x1f]{8}"\}'
 
 
 def _bad(line: bytes) -> BadLine:
-    if _WRITTEN_TO_ITS_END.fullmatch(line):
+    if re.fullmatch(_WRITTEN_TO_ITS_END, line):
         return BadLine("checksum does not match", whole=True)
     try:
         whole = line[:5] == b'{"t":' and isinstance(msgspec.json.decode(line), dict)
