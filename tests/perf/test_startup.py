@@ -162,3 +162,35 @@ def test_first_step_loads_little(going_on: Path) -> None:
         'from runledger import Ledger\nwith Ledger.open() as l, l.step("charge", key="invoice-2"):\n    pass'
     )
     assert top(loaded(program, going_on)) & HEAVY == set()
+
+
+COLLECTING = """
+import gc, sys
+from runledger.cli import main, once
+once.step = lambda _: print("running:", gc.isenabled(), gc.get_freeze_count() > 0) or 0
+words = ["step", "charge", "--", "true"]
+{}
+print("after:", gc.isenabled(), gc.get_freeze_count() > 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "running"),
+    [
+        ("sys.argv[1:] = words\nmain()", "running: True True"),
+        ("main(words)", "running: True False"),
+        ("gc.disable()\nmain(words)", "running: False False"),
+    ],
+)
+def test_the_collector_is_off_while_our_own_process_loads(root: Path, call: str, running: str) -> None:
+    """It is on again when the command runs, without what was loaded; that of a caller is left as it is."""
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECTING.format(call)],
+        check=True,
+        capture_output=True,
+        cwd=root,
+        env=environment(root, None),
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == [running, running.replace("running", "after")]
