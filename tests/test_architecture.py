@@ -28,12 +28,12 @@ ROWS = (
     # what is decided, and what is told of a doubt
     "decisions/ doubt sending  local.history_check local.history_fold local.payloads local.snapshot",
     "local.pulse local.standing",
-    "refusals step  local.history local.journal local.repair_place local.repair_segments",
+    "refusals status step  local.history local.journal local.repair_place local.repair_segments",
     # one entry into a step; one place in the order of records
     "outcome pacing  local.reader local.repair_copy local.repair_history local.repair_losses",
     "attempt known_step run  local.known local.repair_build local.transaction",
     "replay_report verify waiting  local.sequencer",
-    "block decorate status",
+    "block decorate",
     "answers",
     "local.brief_maker",
     "local.state_keeper",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from runledger.doubt import StepReport, resolve_lines
 from runledger.moment import Moment
@@ -19,14 +21,14 @@ CODES = {"resume": 0, "resolve": 76, "wait": 77, "done": 77, "adopt": 78, "none"
 """What each advice exits with, where the ledger itself is sound."""
 
 
-class Sight(NamedTuple):
+class Sight(msgspec.Struct, frozen=True):
     """What was seen: ``known`` is None where nothing can be read, and ``status`` says why."""
 
     status: Status
     known: Known | None
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """``lines`` are printable; where they tell the state, the first of them tells it first, as ``word``."""
 
     code: int

@@ -10,7 +10,9 @@ from typing import Any
 from runledger.attempt import Attempt, Rules, enter, leave
 from runledger.deferred import called, refuse_deferred, refuse_deferring
 from runledger.errors import UsageError
-from runledger.keys import KeyRule, call_inputs, code_fingerprint
+from runledger.keys import call_inputs
+from runledger.keys.code import code_fingerprint
+from runledger.keys.rule import KeyRule
 from runledger.outcome import result_of
 from runledger.store import Claim, Store
 

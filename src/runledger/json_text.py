@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -12,15 +13,24 @@ __all__ = ["DEEPEST", "DocumentDamaged", "decode", "members", "skip", "space"]
 DEEPEST = 200
 """Objects and arrays inside each other; more than that is damage, not data."""
 
-_PLAIN = r'[^"\\\x00-\x1f\ud800-\udfff]*+'
 _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = rf'\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}}|{_PAIR})'
-_STRING = rf'"{_PLAIN}(?:{_ESCAPE}{_PLAIN})*+"'
 _NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
 
 _space = re.compile(r"[ \t\n\r]*+")
-_key = re.compile(rf"({_STRING})([ \t\n\r]*+:[ \t\n\r]*+)")
-_scalar = re.compile(rf"{_STRING}|{_NUMBER}|true|false|null")
+
+
+@cache
+def _patterns(ascii_only: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:  # noqa: FBT001  # what ``isascii`` said
+    """A member's name with its colon, and a scalar.
+
+    Made when they are first needed. A class that names the surrogates takes a millisecond to compile, which is spared
+    where the text can hold none.
+    """
+    plain = r'[^"\\\x00-\x1f]*+' if ascii_only else r'[^"\\\x00-\x1f\ud800-\udfff]*+'
+    string = rf'"{plain}(?:{_ESCAPE}{plain})*+"'
+    key = re.compile(rf"({string})([ \t\n\r]*+:[ \t\n\r]*+)")
+    return key, re.compile(rf"{string}|{_NUMBER}|true|false|null")
 
 
 class DocumentDamaged(ValueError):
@@ -91,6 +101,7 @@ def members(text: str, depth: int) -> tuple[list[tuple[str, str, str, str, str]]
     """
     parts: list[tuple[str, str, str, str, str]] = []
     named = text[0] == "{"
+    pattern, _ = _patterns(text.isascii())
     at = space(text, 1)
     if at == len(text) - 1:
         return parts, text[1:at]
@@ -98,7 +109,7 @@ def members(text: str, depth: int) -> tuple[list[tuple[str, str, str, str, str]]
     while True:
         lead, key, colon = text[begin:at], "", ""
         if named:
-            found = _key.match(text, at)
+            found = pattern.match(text, at)
             if found is None:
                 raise DocumentDamaged("a member's name is missing", at)
             key, colon, at = found[1], found[2], found.end()
@@ -113,14 +124,14 @@ def members(text: str, depth: int) -> tuple[list[tuple[str, str, str, str, str]]
 
 
 def _after_key(text: str, at: int) -> int:
-    found = _key.match(text, at)
+    found = _patterns(text.isascii())[0].match(text, at)
     if found is None:
         raise DocumentDamaged("a member's name, or the colon after it, is missing", at)
     return found.end()
 
 
 def _after_scalar(text: str, at: int) -> int:
-    found = _scalar.match(text, at)
+    found = _patterns(text.isascii())[1].match(text, at)
     if found is not None:
         return found.end()
     if at >= len(text):

@@ -9,11 +9,11 @@ import msgspec
 
 from runledger.doubt import StepReport, loss_lines, report_of, resolve_lines
 from runledger.drift import Drift
-from runledger.run_state import ABSENT, INVALID
+from runledger.status import state_of
 from runledger.store import Known
 from runledger.view import Damage
 
-__all__ = ["SCHEMA", "ReplayReport", "replay", "report", "state_of"]
+__all__ = ["SCHEMA", "ReplayReport", "replay", "report"]
 
 SCHEMA = "runledger.replay/1"
 
@@ -83,19 +83,3 @@ def report(known: Known, drift: Drift | None = None, root: str = "") -> ReplayRe
         resolve=resolve,
         drift=drift,
     )
-
-
-def state_of(known: Known) -> str:
-    """The run's word as a reader may act on it."""
-    from runledger.errors import AdoptionRequired, RunFinished, RunHalted
-    from runledger.run_state import HALTED, JACKED_OUT, RUNNING
-
-    problem = known.problem
-    if problem is None:
-        run = known.view.run
-        return ABSENT if run is None else run.state if run.known else INVALID
-    if isinstance(problem, AdoptionRequired):
-        return RUNNING
-    if isinstance(problem, RunHalted):
-        return HALTED
-    return JACKED_OUT if isinstance(problem, RunFinished) else INVALID

@@ -6,6 +6,7 @@ Pure: no file is touched here. Only the values that this package owns are set, i
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -79,6 +80,7 @@ def seal(document: Document, ledger_id: str) -> str:
     return document.text
 
 
+@lru_cache(maxsize=1)  # see ``state_reading.read``
 def verifies(text: str, ledger_id: str) -> bool:
     """Whether ``text`` is, to the byte, a version that this ledger wrote."""
     try:

@@ -6,6 +6,8 @@ that are no document raise ``Unreadable`` and nothing else.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from runledger.document import Document, DocumentDamaged
@@ -76,8 +78,9 @@ class Reading(msgspec.Struct, frozen=True):
     foreign_ledger: bool = False
 
 
+@lru_cache(maxsize=1)  # a writer asks several times for what it has just seen or written
 def read(data: bytes) -> Reading:
-    """Read the bytes of a state file. A byte order mark is dropped, and said so.
+    """Read the bytes of a state file. A byte order mark is dropped, and said so. What is returned is not to be changed.
 
     Raises:
         Unreadable: no document; nothing is known.

@@ -6,13 +6,12 @@ import msgspec
 
 from runledger.clock import age, to_second
 from runledger.doubt import OwnerReport, StepReport, report_of
-from runledger.errors import AdoptionRequired
+from runledger.errors import AdoptionRequired, RunFinished, RunHalted
 from runledger.moment import STALE_S, aged
-from runledger.replay_report import state_of
-from runledger.run_state import HALTED, INVALID, JACKED_OUT, RUNNING
+from runledger.run_state import ABSENT, HALTED, INVALID, JACKED_OUT, RUNNING
 from runledger.store import Known
 
-__all__ = ["SCHEMA", "STALE_S", "Status", "status_of"]
+__all__ = ["SCHEMA", "STALE_S", "Status", "state_of", "status_of"]
 
 SCHEMA = "runledger.status/1"
 
@@ -87,6 +86,19 @@ def status_of(known: Known, root: str) -> Status:
         branch=run.branch if claimed and run else (found.branch if found else None),
         commit=owner[0].commit if owner is not None else "durable",
     )
+
+
+def state_of(known: Known) -> str:
+    """The run's word as a reader may act on it."""
+    problem = known.problem
+    if problem is None:
+        run = known.view.run
+        return ABSENT if run is None else run.state if run.known else INVALID
+    if isinstance(problem, AdoptionRequired):
+        return RUNNING
+    if isinstance(problem, RunHalted):
+        return HALTED
+    return JACKED_OUT if isinstance(problem, RunFinished) else INVALID
 
 
 def _advice(known: Known, root: str, state: str, in_doubt: list[StepReport]) -> tuple[str, str | None]:

@@ -10,7 +10,7 @@ A request checks what it is made of: nothing of a wrong type gets any nearer to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Raw
@@ -48,7 +48,7 @@ def _exact(request: msgspec.Struct, field: str, value: Any) -> None:
         msgspec.structs.force_setattr(request, field, value)
 
 
-class Fate(NamedTuple):
+class Fate(msgspec.Struct, frozen=True):
     """Whether whoever holds a step is at work on it, and how that is known, in words for people."""
 
     alive: bool
@@ -92,7 +92,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         flag("idempotent", self.idempotent)
 
 
-class Claimed(NamedTuple):
+class Claimed(msgspec.Struct, frozen=True):
     """The intent is on record: the body may run. ``saved`` is what an earlier attempt left by a checkpoint."""
 
     lsn: int
@@ -102,20 +102,20 @@ class Claimed(NamedTuple):
     saved: Saved | None
 
 
-class Committed(NamedTuple):
+class Committed(msgspec.Struct, frozen=True):
     """It happened."""
 
     settled: Settled
 
 
-class InFlight(NamedTuple):
+class InFlight(msgspec.Struct, frozen=True):
     """Somebody is at work on it."""
 
     step: OpenStep
     fate: Fate
 
 
-class Doubtful(NamedTuple):
+class Doubtful(msgspec.Struct, frozen=True):
     """It was started, and nobody is at work on it."""
 
     step: OpenStep
@@ -215,7 +215,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 Request = Claim | Settle | Note | Resolution | Move
 
 
-class Known(NamedTuple):
+class Known(msgspec.Struct, frozen=True):
     """Everything that is known at one moment.
 
     ``fates`` are those of the open steps' holders by LSN, ``owner`` the last owner that is alive, ``torn`` what a crash

@@ -5,8 +5,7 @@ the steps in the journal. ``fold.advance`` is the only writer; everything that i
 verify) is read off it.
 """
 
-from __future__ import annotations
-
+# No postponed annotations: see record.py.
 from typing import Any, NamedTuple
 
 import msgspec

@@ -134,7 +134,7 @@ def test_what_hooks_call_loads_little(runledger: Terminal, words: list[str]) -> 
 def test_what_nobody_thought_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A defect is a message and 70; its traceback comes only where it is asked for."""
 
-    def broken(words: list[str], *, as_json: bool) -> int:
+    def broken(words: list[str], *, as_json: bool, alone: bool) -> int:
         raise ZeroDivisionError("oh")
 
     monkeypatch.setattr(cli, "_run", broken)

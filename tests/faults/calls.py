@@ -49,7 +49,15 @@ def loaded() -> None:
     """Have every module of the command line, so that no import meets the fault."""
     for module in set(runledger.cli.FAMILIES.values()):
         import_module(f"runledger.cli.{module}")
-    for module in ("cli.parser", "cli.failing", "local.compactor", "local.worker", "local.group_commit"):
+    for module in (
+        "cli.parser",
+        "cli.plain_step",
+        "cli.failing",
+        "local.compactor",
+        "local.history",
+        "local.worker",
+        "local.group_commit",
+    ):
         import_module(f"runledger.{module}")
     for module in (
         "encodings.ascii",

@@ -29,7 +29,7 @@ HEAVY = {
 }
 """What no command of every turn may load."""
 
-FREE = {"__future__", "errno", "fcntl", "stat", "time", "zlib"}
+FREE = {"__future__", "errno", "fcntl", "gc", "stat", "time", "zlib"}
 """Modules of Python that cost next to nothing, and are all that an answer from the brief may load."""
 
 BARE = {
@@ -51,6 +51,30 @@ BEYOND: dict[str, set[str]] = {
     "heartbeat": {"runledger.clock", "runledger.local.pulse"},
 }
 """The modules of this package that such an answer loads: each one more is about a hundredth of a bare interpreter."""
+
+UNNEEDED = {
+    "_hashlib",
+    "gettext",
+    "hashlib",
+    "locale",
+    "runledger.block",
+    "runledger.cli.guard",
+    "runledger.cli.parser",
+    "runledger.decorate",
+    "runledger.keys.code",
+    "runledger.keys.rule",
+    "runledger.ledger",
+    "runledger.local.history",
+    "runledger.run",
+    "shutil",
+    "socket",
+    "tempfile",
+}
+"""What a plain ``step`` does not load besides, where nothing is folded yet."""
+
+MODULES = 86
+"""Modules of this package that such a step may load. Half of what it costs beyond a bare interpreter and msgspec is to
+find, read and unmarshal them, about a hundredth of a bare interpreter each."""
 
 LOADED = """
 import sys
@@ -122,9 +146,52 @@ def test_from_the_ledger(going_on: Path, word: str) -> None:
     assert top(found) & HEAVY == set()
 
 
+@pytest.mark.parametrize("key", ["invoice-1", "invoice-2"])
+def test_step_of_a_script(going_on: Path, key: str) -> None:
+    """``step``, which wraps each command of a script, loads neither what parses its arguments or makes keys of
+    templates, nor OpenSSL, nor what only programs, compactions and folded ledgers need."""
+    found = loaded(calling("step", "charge", "--key", key, "--", "true"), going_on)
+    assert top(found) & HEAVY == set()
+    assert found & UNNEEDED == set()
+    assert len({name for name in found if name.startswith("runledger")}) <= MODULES
+
+
 def test_first_step_loads_little(going_on: Path) -> None:
     """A plain step loads no database while nothing is folded, and no event loop."""
     program = (
         'from runledger import Ledger\nwith Ledger.open() as l, l.step("charge", key="invoice-2"):\n    pass'
     )
     assert top(loaded(program, going_on)) & HEAVY == set()
+
+
+COLLECTING = """
+import gc, sys
+from runledger.cli import main, once
+before = gc.get_freeze_count()  # some interpreters begin with a few
+once.step = lambda _: print("running:", gc.isenabled(), gc.get_freeze_count() > before) or 0
+words = ["step", "charge", "--", "true"]
+{}
+print("after:", gc.isenabled(), gc.get_freeze_count() > before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "running"),
+    [
+        ("sys.argv[1:] = words\nmain()", "running: True True"),
+        ("main(words)", "running: True False"),
+        ("gc.disable()\nmain(words)", "running: False False"),
+    ],
+)
+def test_the_collector_is_off_while_our_own_process_loads(root: Path, call: str, running: str) -> None:
+    """It is on again when the command runs, without what was loaded; that of a caller is left as it is."""
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECTING.format(call)],
+        check=True,
+        capture_output=True,
+        cwd=root,
+        env=environment(root, None),
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == [running, running.replace("running", "after")]

@@ -25,25 +25,25 @@ JSON = st.recursive(
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def values(annotation: str) -> st.SearchStrategy[Any]:
+def values(annotation: Any) -> st.SearchStrategy[Any]:
     """Anything that a field of this type can hold."""
-    kinds: dict[str, st.SearchStrategy[Any]] = {
-        "int": NUMBER,
-        "str": TEXT,
-        "bool": st.booleans(),
-        "int | None": st.none() | NUMBER,
-        "str | None": st.none() | TEXT,
-        "list[str]": st.lists(TEXT, max_size=3),
-        "tuple[str, ...]": st.lists(TEXT, max_size=3).map(tuple),
-        "Raw": st.just(r.NOTHING) | JSON.map(lambda value: Raw(msgspec.json.encode(value))),
-        "Failure": st.builds(r.Failure, type=TEXT, message=TEXT),
+    kinds: dict[Any, st.SearchStrategy[Any]] = {
+        int: NUMBER,
+        str: TEXT,
+        bool: st.booleans(),
+        int | None: st.none() | NUMBER,
+        str | None: st.none() | TEXT,
+        list[str]: st.lists(TEXT, max_size=3),
+        tuple[str, ...]: st.lists(TEXT, max_size=3).map(tuple),
+        Raw: st.just(r.NOTHING) | JSON.map(lambda value: Raw(msgspec.json.encode(value))),
+        r.Failure: st.builds(r.Failure, type=TEXT, message=TEXT),
     }
     return kinds[annotation]
 
 
-def annotations(kind: type) -> dict[str, str]:
-    """The fields of a record kind with their types, in words."""
-    found: dict[str, str] = {}
+def annotations(kind: type) -> dict[str, Any]:
+    """The fields of a record kind with their types."""
+    found: dict[str, Any] = {}
     for cls in reversed(kind.__mro__):
         found.update(getattr(cls, "__annotations__", {}))
     return {name: found[name] for name in kind.__struct_fields__ if name != "crc"}  # type: ignore[attr-defined]

@@ -15,15 +15,9 @@ from typing import Any
 import pytest
 
 from runledger.errors import EmptyKey, InputsNotEncodable, KeyInvalid, UsageError
-from runledger.keys import (
-    KeyRule,
-    call_inputs,
-    check_key,
-    check_name,
-    code_fingerprint,
-    idempotency_key,
-    value_inputs,
-)
+from runledger.keys import call_inputs, check_key, check_name, idempotency_key, value_inputs
+from runledger.keys.code import code_fingerprint
+from runledger.keys.rule import KeyRule
 
 
 @dataclass
@@ -398,7 +392,7 @@ def test_code_fingerprints_follow_the_code() -> None:
 
 def test_code_fingerprints_are_the_same_in_every_process() -> None:
     """They do not depend on the seed of the hashes."""
-    program = f"from runledger.keys import code_fingerprint\n{CODE}\nprint(code_fingerprint(work))"
+    program = f"from runledger.keys.code import code_fingerprint\n{CODE}\nprint(code_fingerprint(work))"
     told = {
         subprocess.run(
             [sys.executable, "-c", program],

@@ -81,7 +81,7 @@ def test_record_cut_by_the_end_of_the_file_is_torn(journals: Journals) -> None:
         journals.tail.write_bytes(whole[: begin + size])
         read = journals.read()
         assert (read.verdict, read.lsns) == ("torn", [1, 2, 3, 4]), size
-        assert read.torn == (begin, size)
+        assert read.torn == segment.TornTail(begin, size)
 
 
 def test_record_cut_before_its_first_byte_never_was(journals: Journals) -> None:
@@ -131,7 +131,7 @@ def test_hole_of_unsynced_records_is_torn(journals: Journals) -> None:
     journals.blank(6)
     read = journals.read()
     assert (read.verdict, read.lsns) == ("torn", [1, 2, 3, 4, 5])
-    assert read.torn == (begin, journals.line(8)[2] - 1 - begin)
+    assert read.torn == segment.TornTail(begin, journals.line(8)[2] - 1 - begin)
     assert end < journals.line(8)[1]
 
 

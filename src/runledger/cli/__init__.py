@@ -1,16 +1,22 @@
 """The command line: finds the command, imports only its module, and turns every ending into an exit code.
 
 ``wake``, ``status``, ``is-running`` and ``heartbeat`` are asked for by hooks at every turn of an agent, so their plain
-forms are recognised here without a parser, and answered from the brief that the last writer left, if it holds.
+forms are recognised here without a parser, and answered from the brief that the last writer left, if it holds. So is
+the plain form of ``step``, which wraps each command of a script.
+
+A process of our own is short, and most of it is loading: the collector, which finds nothing in that, is off until a
+command runs, and never again walks through what was loaded, nor at the end through anything.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 TYPE_CHECKING = False  # as ``typing`` has it: that module alone costs as much as a bare interpreter
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = ["FAMILIES", "main"]
@@ -67,14 +73,19 @@ class _Plain:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; returns its exit code, and lets no exception out."""
+    """Run one command; returns its exit code, and lets no exception out. Without ``argv`` the process is ours alone."""
+    alone = argv is None
     arguments = sys.argv[1:] if argv is None else argv
+    if alone:
+        gc.disable()
     _occupy_standard_descriptors()
     words = arguments
     while words[:1] == ["--json"]:
         words = words[1:]
-    code = _guarded(words, as_json="--json" in _own(arguments))
-    return _flushed(code)
+    code = _flushed(_guarded(words, as_json="--json" in _own(arguments), alone=alone))
+    if alone:
+        gc.freeze()
+    return code
 
 
 def _own(words: list[str]) -> list[str]:
@@ -82,9 +93,9 @@ def _own(words: list[str]) -> list[str]:
     return words[: words.index("--")] if "--" in words else words
 
 
-def _guarded(words: list[str], *, as_json: bool) -> int:
+def _guarded(words: list[str], *, as_json: bool, alone: bool) -> int:
     try:
-        return _run(words, as_json=as_json)
+        return _run(words, as_json=as_json, alone=alone)
     except SystemExit as stop:  # argparse, after it printed a help text
         return stop.code if isinstance(stop.code, int) else 0
     except BrokenPipeError:
@@ -127,15 +138,33 @@ def _refused(words: list[str]) -> None:
         outcome_line("refused")
 
 
-def _run(words: list[str], *, as_json: bool) -> int:
+def _run(words: list[str], *, as_json: bool, alone: bool) -> int:
     name = words[0] if words else ""
     allowed = QUICK.get(name)
     if allowed is not None and allowed.issuperset(words[1:]):
         return _quick(name, _Plain([*words[1:], *(["--json"] if as_json else [])]))
-    from runledger.cli.parser import parse
+    run, parsed = _step(words[1:], as_json=as_json) if name == "step" else (None, None)
+    if run is None:
+        from runledger.cli.parser import parse
 
-    command, parsed = parse(words, as_json=as_json)
-    return int(command.run(parsed))
+        command, parsed = parse(words, as_json=as_json)
+        run = command.run
+    if alone:
+        gc.freeze()
+        gc.enable()
+    return int(run(parsed))
+
+
+def _step(words: list[str], *, as_json: bool) -> tuple[Callable[[Any], int] | None, Any]:
+    """What runs a plain ``step``, and its arguments; None where the parser is to read it."""
+    from runledger.cli.plain_step import read
+
+    plain = read(words, as_json=as_json)
+    if plain is None:
+        return None, None
+    from runledger.cli.once import step
+
+    return step, plain
 
 
 def _quick(name: str, plain: _Plain) -> int:

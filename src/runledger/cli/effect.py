@@ -13,7 +13,7 @@ from runledger.cli.output import complain, note, raw
 from runledger.cli.running import Ending, NotStarted, Runner
 from runledger.doubt import NOT_HAPPENED, Happened, NotHappened, resolve_lines, shown
 from runledger.errors import ResultNotStored
-from runledger.ledger import Ledger
+from runledger.local.store import LocalStore
 from runledger.options import Options
 from runledger.outcome import outcome_of, result_of
 from runledger.record import Failure
@@ -47,33 +47,33 @@ class Effect:
         self._runner = Runner()
         self._found = False
 
-    def run(self, ledger: Ledger, claim: Claim, outcome: Outcome) -> int:
+    def run(self, store: LocalStore, claim: Claim, outcome: Outcome) -> int:
         """Claim the step, run the command, record how it ended; the exit code."""
         rules = Rules(idempotent=claim.idempotent, probe=None if self._probe is None else self._ask)
-        attempt = Attempt(ledger.store, ledger.ledger_id, claim, rules)
+        attempt = Attempt(store, lambda: store.reader.view.ledger, claim, rules)
         with self._runner:
             settled = enter(attempt)
             if settled is not None:
                 outcome.word = "committed" if self._found else "repeated"
-                return _replay(ledger, settled, found=self._found)
+                return _replay(store, settled, found=self._found)
             try:
-                return self._perform(ledger, cast("Step", attempt.step), claim, outcome)
+                return self._perform(store, cast("Step", attempt.step), claim, outcome)
             finally:
                 attempt.leave()
 
-    def _perform(self, ledger: Ledger, step: Step, claim: Claim, outcome: Outcome) -> int:
+    def _perform(self, store: LocalStore, step: Step, claim: Claim, outcome: Outcome) -> int:
         outcome.word = "in-doubt"
         said, code = self._attempt(step)
         try:
-            ledger.store.settle(Settle(lsn=step.lsn, outcome=said, riding=claim.idempotent))
+            store.settle(Settle(lsn=step.lsn, outcome=said, riding=claim.idempotent))
         except BaseException:
-            ledger.store.forget(step.lsn)
+            store.forget(step.lsn)
             raise
         outcome.word = _word(said)
         if isinstance(said, Aborted):
             note(f"{shown(step.name, step.key)} aborted: {said.reason}")
         elif isinstance(said, Uncertain):
-            _tell_doubt(ledger, step, said)
+            _tell_doubt(store, step, said)
         return code
 
     def _attempt(self, step: Step) -> tuple[ItHappened | Aborted | Uncertain, int]:
@@ -180,8 +180,8 @@ def _word(said: ItHappened | Aborted | Uncertain) -> str:
     return "aborted" if isinstance(said, Aborted) else "in-doubt"
 
 
-def _tell_doubt(ledger: Ledger, step: Step, said: Uncertain) -> None:
-    held = ledger.store.known().view.open.get(step.lsn)
+def _tell_doubt(store: LocalStore, step: Step, said: Uncertain) -> None:
+    held = store.known().view.open.get(step.lsn)
     lines = resolve_lines(held) if held is not None else []
     complain(
         f"{shown(step.name, step.key)} is in doubt (LSN {step.lsn}): {said.failure.message}",
@@ -189,12 +189,12 @@ def _tell_doubt(ledger: Ledger, step: Step, said: Uncertain) -> None:
     )
 
 
-def _replay(ledger: Ledger, settled: Settled, *, found: bool) -> int:
+def _replay(store: LocalStore, settled: Settled, *, found: bool) -> int:
     """Print again what the step printed when it happened."""
     how = "the probe found that it happened" if found else "already committed, not run again"
     note(f"{shown(settled.name, settled.key)}: {how} (LSN {settled.lsn})")
     try:
-        recorded = result_of(ledger.store, settled)
+        recorded = result_of(store, settled)
     except ResultNotStored as error:
         note(error.message)
         return 0

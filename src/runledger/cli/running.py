@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
+
+import msgspec
 
 from runledger.cli.leash import Leash
 
@@ -36,7 +38,7 @@ class NotStarted(Exception):
         self.code = code
 
 
-class Ending(NamedTuple):
+class Ending(msgspec.Struct, frozen=True):
     """How a command ended.
 
     ``status`` is its exit status, or minus the signal that ended it. ``output`` is None where there was too

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -63,8 +66,19 @@ def idempotency_key(ledger: str, scope_run: str, name: str, key: str | None, lsn
     ``scope_run`` is the run that the key lives in, empty for a key of the whole ledger. A step without a key
     is told from others by the LSN of its intent.
     """
-    from hashlib import sha256
-
     # As JSON, so that the parts cannot run into each other; a number is never a key.
     identity = msgspec.json.encode([ledger, scope_run, name, lsn if key is None else key])
-    return sha256(identity).hexdigest()[:32]
+    said: str = _sha256()(identity).hexdigest()
+    return said[:32]
+
+
+@cache
+def _sha256() -> Callable[[bytes], Any]:
+    """Python's own, by its name since 3.12 or before, where there is one: ``hashlib`` loads OpenSSL, for a line of text
+    at most, which takes a fifth of a bare interpreter."""
+    for module in ("_sha2", "_sha256"):
+        try:
+            return import_module(module).sha256  # type: ignore[no-any-return]
+        except ImportError:
+            continue
+    return import_module("hashlib").sha256  # type: ignore[no-any-return]

@@ -21,6 +21,7 @@ from runledger.clock import parse
 from runledger.errors import LedgerError
 from runledger.local import brief as briefs
 from runledger.local.brief import MOMENT
+from runledger.local.frame import all_checked
 from runledger.local.journal import Journal
 from runledger.local.known import copied, living
 from runledger.local.mending import is_sound
@@ -102,7 +103,7 @@ def _is_written(journal: Journal, tail: briefs.File) -> bool:
     if journal.file is None or tail.stat is None or journal.file.stat().ino != tail.stat.ino:
         return False
     lines = tail.data[: journal.offset - tail.begin].split(b"\n")
-    sound = all(is_sound(line, journal.seed) for line in lines[1:-1])  # of the first there may be half
+    sound = all_checked(lines[1:-1], journal.seed)  # of the first there may be half
     header = tail.begin > 0 or is_sound(lines[0], 0)
     filler = journal.file.pread(tail.stat.size - journal.offset, journal.offset)
     return header and sound and not filler.strip(b"\n")

@@ -6,6 +6,7 @@ One JSON document, checksummed like a record, bounded by the open steps and by t
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import Any
 from zlib import crc32
 
@@ -38,26 +39,29 @@ _LEFT_OUT = {"settled", "keys"}
 
 _LEAST = View(ledger="")
 
-_Kept = msgspec.defstruct(
-    "_Kept",
-    [
-        (f.name, f.type) if f.required else (f.name, f.type, getattr(_LEAST, f.name))
-        for f in msgspec.structs.fields(View)
-        if f.name not in _LEFT_OUT
-    ],
-    forbid_unknown_fields=True,
-)
-"""All other fields, whatever a view comes to have: one that is forgotten would be lost by compaction."""
+
+@cache  # made for the first checkpoint: most short commands meet none
+def _view_decoder() -> msgspec.json.Decoder[Any]:
+    """Of all other fields, whatever a view comes to have: one that is forgotten would be lost by compaction."""
+    kept = msgspec.defstruct(
+        "_Kept",
+        [
+            (f.name, f.type) if f.required else (f.name, f.type, getattr(_LEAST, f.name))
+            for f in msgspec.structs.fields(View)
+            if f.name not in _LEFT_OUT
+        ],
+        forbid_unknown_fields=True,
+    )
+    return msgspec.json.Decoder(kept)
+
 
 _encode = msgspec.json.Encoder().encode
-_decode_document = msgspec.json.Decoder(_Document).decode
-_decode_view = msgspec.json.Decoder(_Kept).decode
 
 
 def encode(view: View) -> bytes:
     """The checkpoint's text of a view."""
     bare = msgspec.structs.replace(view, settled={}, keys={})
-    # Empty fields are left out, so that what stands there is what ``_Kept`` knows.
+    # Empty fields are left out, so that what stands there is what ``_view_decoder`` knows.
     body = _encode({"t": "checkpoint", "format": FORMAT, "view": bare})[:-1]
     return b'%s%s%08x"}\n' % (body, _CRC, crc32(body))
 
@@ -73,10 +77,10 @@ def decode(data: bytes, name: str) -> View:
     if data.startswith(b'{"t":"segment",') or data[-_END:] != b'%s%08x"}\n' % (_CRC, crc32(body)):
         raise _corrupt(name, "checksum does not match")
     try:
-        document = _decode_document(data)
+        document = msgspec.json.decode(data, type=_Document)
         if document.format > FORMAT:
             raise NewerVersion(f"{name} has format {document.format}, this version reads up to {FORMAT}")
-        kept: Any = _decode_view(document.view)
+        kept: Any = _view_decoder().decode(document.view)
     except (msgspec.DecodeError, RecursionError) as error:
         raise NewerVersion(f"{name} was written by a later version of runledger: {error}") from error
     view = View(**{field: getattr(kept, field) for field in kept.__struct_fields__})

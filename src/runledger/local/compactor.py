@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from runledger.errors import CompactionBusy, LedgerCorrupt
 from runledger.local import checkpoint
 from runledger.local.directory import Directory
-from runledger.local.history import History
 from runledger.local.journal import segments
 from runledger.local.layout import COMPACT_LOCK, HISTORY, segment_name
 from runledger.log import event
@@ -27,6 +26,7 @@ from runledger.record import Compacted
 from runledger.view import View
 
 if TYPE_CHECKING:
+    from runledger.local.history import History
     from runledger.local.reader import Reader
     from runledger.local.sequencer import Sequencer
     from runledger.local.state_keeper import StateKeeper
@@ -128,6 +128,8 @@ def _remove_leftovers(ledger: Directory) -> None:
 
 def _history(reader: Reader, path: str) -> History:
     """The history to fold into: a new one only where nothing was ever folded."""
+    from runledger.local.history import History  # every writer loads this module, few compact
+
     if reader.base:
         reader.history()
     history = History.open(path, reader.view.ledger, read_only=False)

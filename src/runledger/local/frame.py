@@ -4,8 +4,7 @@ A line's checksum covers the bytes before its last member, seeded with its segme
 segment: an old block of another file, or a ledger stored as a step's result, never passes.
 """
 
-from __future__ import annotations
-
+# No postponed annotations: see record.py.
 import re
 from zlib import crc32
 
@@ -58,7 +57,6 @@ class Seal(msgspec.Struct, tag="seal", tag_field="t", omit_defaults=True, forbid
 
 
 _decode_header = msgspec.json.Decoder(Header)
-_decode_seal = msgspec.json.Decoder(Seal)
 
 
 class BadLine(ValueError):
@@ -99,11 +97,11 @@ def _checked(line: bytes, seed: int) -> bool:
     )
 
 
-_WRITTEN_TO_ITS_END = re.compile(rb'\{"t":"[^\x00-\x1f]*,"crc":"[^\x00-\x1f]{8}"\}')
+_WRITTEN_TO_ITS_END = rb'\{"t":"[^\x00-\x1f]*,"crc":"[^\x00-\x1f]{8}"\}'
 
 
 def _bad(line: bytes) -> BadLine:
-    if _WRITTEN_TO_ITS_END.fullmatch(line):
+    if re.fullmatch(_WRITTEN_TO_ITS_END, line):
         return BadLine("checksum does not match", whole=True)
     try:
         whole = line[:5] == b'{"t":' and isinstance(msgspec.json.decode(line), dict)
@@ -177,6 +175,6 @@ def seal_of(line: bytes, seed: int, what: str = "a segment's seal") -> Seal | No
     if line[:11] != b'{"t":"seal"' or not _checked(line, seed):
         return None
     try:
-        return _decode_seal.decode(line)
+        return msgspec.json.decode(line, type=Seal)
     except (msgspec.DecodeError, RecursionError) as error:
         raise _newer(what, error) from error

@@ -113,7 +113,7 @@ class JournalReader:
             found[1] for first in {firsts[0], *firsts[1:2], firsts[-1]} if (found := self._glance(first))
         ]
         votes = Counter(header.ledger for header in sorted(headers, key=lambda header: header.first))
-        return votes.most_common(1)[0][0] if votes else ""
+        return max(votes, key=votes.__getitem__, default="")
 
     def _glance(self, first: int) -> tuple[File, Header, int] | None:
         """A segment's header, of whichever ledger; None where it cannot be used."""

@@ -23,7 +23,7 @@ _SINGLE = {_STEP[1 << bit]: bit for bit in range(8)}
 
 _TAIL = 18  # ,"crc":"01234567"}
 _NEAR_LINE_FEED = bytes(0x0A ^ 1 << bit for bit in range(8))
-_GLUED = re.compile(rb'"\}([%s])(?=\{"t":")' % re.escape(_NEAR_LINE_FEED))
+_GLUED = rb'"\}([%s])(?=\{"t":")' % re.escape(_NEAR_LINE_FEED)
 
 
 def _tail_of(body: bytes, seed: int) -> bytes:
@@ -87,7 +87,7 @@ def _better(line: bytes, following: bytes | None, seed: int) -> tuple[bytes, int
     one = mended(line, seed)
     if one is not None:
         return one, 1
-    for found in _GLUED.finditer(line):
+    for found in re.finditer(_GLUED, line):
         first, second = line[: found.start(1)], line[found.end(1) :]
         if is_sound(first, seed) and is_sound(second, seed):
             return first + b"\n" + second, 1
@@ -103,7 +103,7 @@ def _better(line: bytes, following: bytes | None, seed: int) -> tuple[bytes, int
 
 def unglued(line: bytes, seed: int) -> bytes | None:
     """The sound line that another one was glued to by a flipped bit of its line feed."""
-    for found in _GLUED.finditer(line):
+    for found in re.finditer(_GLUED, line):
         if is_sound(line[: found.start(1)], seed):
             return line[: found.start(1)]
     return None

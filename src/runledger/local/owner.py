@@ -11,8 +11,9 @@ import errno
 import os
 import threading
 import time
-from typing import NamedTuple
 from weakref import WeakSet
+
+import msgspec
 
 from runledger.errors import DiskRefused, LockUnavailable
 from runledger.local.directory import Directory, File
@@ -29,7 +30,7 @@ _PAUSE_S = 0.0005
 _HINT = "Keep .run/ on a local file system with working flock()."
 
 
-class Fate(NamedTuple):
+class Fate(msgspec.Struct, frozen=True):
     """Whether an owner is at work, and how that is known, in words for people; not ``proved``: it may be elsewhere."""
 
     alive: bool

@@ -36,8 +36,8 @@ def facts() -> OwnerFacts:
     if _facts is None:
         process = _process("self")
         try:
-            with open(_BOOT_ID, encoding="ascii") as file:
-                boot = file.read().strip()
+            with open(_BOOT_ID, "rb") as file:  # as text it would load a codec
+                boot = file.read().strip().decode("ascii")
             pidns = str(os.stat("/proc/self/ns/pid").st_ino)
         except (OSError, ValueError):
             boot = pidns = ""

@@ -9,18 +9,21 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from runledger.errors import LedgerCorrupt
 from runledger.fold import advance_all
 from runledger.local import checkpoint
 from runledger.local.files import Files
 from runledger.local.frame import Header
-from runledger.local.history import History
 from runledger.local.journal import Behind, Journal
 from runledger.local.layout import CHECKPOINT, HISTORY, SEGMENT_BYTES
 from runledger.local.snapshot import Snapshot
 from runledger.record import Record
 from runledger.view import Counted, Damage, Identity, OpenStep, Settled, View
+
+if TYPE_CHECKING:
+    from runledger.local.history import History
 
 __all__ = ["Reader"]
 
@@ -231,6 +234,8 @@ class Reader:
 
     def folded(self) -> Iterator[Settled]:
         """Every outcome in the folded history, on a connection of its own."""
+        from runledger.local.history import History
+
         assert self.files.ledger is not None
         history = History.open(
             os.path.join(self.files.ledger.path, HISTORY), self.view.ledger, read_only=not self.write
@@ -249,6 +254,8 @@ class Reader:
             and ledger_directory is not None
             and ledger_directory.stat(HISTORY) is not None
         ):
+            from runledger.local.history import History  # most short commands have none to load
+
             path = os.path.join(ledger_directory.path, HISTORY)
             self._history = History.open(path, ledger, read_only=not self.write)
         return self._history

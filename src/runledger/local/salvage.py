@@ -13,7 +13,7 @@ from runledger.view import Damage
 
 __all__ = ["Walk", "damage_at", "lost", "lost_whole", "may_be_intent"]
 
-_NUMBERED = re.compile(rb'^\{"t":"(\w+)","lsn":([0-9]{1,18}),', re.MULTILINE)
+_NUMBERED = rb'(?m)^\{"t":"(\w+)","lsn":([0-9]{1,18}),'
 _HARMLESS = frozenset(
     b"opened closed lost intent mark checkpoint commit abort doubt resolved torn compacted".split()
 )
@@ -40,7 +40,7 @@ def lost(
     salvaged = _identities(data)
     harmless = {
         lsn
-        for kind, number in _NUMBERED.findall(data)
+        for kind, number in re.findall(_NUMBERED, data)
         if kind in _HARMLESS and first <= (lsn := int(number)) <= upto
     }
     return Damage(
@@ -91,7 +91,7 @@ def _legible(file: File, size: int, after: int) -> tuple[int, int]:
     """Of a file in which nothing can be trusted: the highest LSN behind ``after`` that its lines could hold, and how
     many of them say that they are intents."""
     data = file.pread(min(size, LONGEST_LINE), 0)
-    seen = _NUMBERED.findall(data)
+    seen = re.findall(_NUMBERED, data)
     numbers = [lsn for _, number in seen if (lsn := int(number)) - after <= len(data)]
     return max([after + 1, *numbers]), sum(kind == b"intent" for kind, _ in seen)
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import accumulate
-from typing import NamedTuple
 from zlib import crc32
+
+import msgspec
 
 from runledger.errors import NewerVersion
 from runledger.local import frame
@@ -47,14 +48,14 @@ _FILLER = b"\n\0"
 _SEAL = b'{"t":"seal"'
 
 
-class TornTail(NamedTuple):
+class TornTail(msgspec.Struct, frozen=True):
     """Unsynced writes of a crash: ``size`` bytes from ``offset`` on that are no record."""
 
     offset: int
     size: int
 
 
-class Lines(NamedTuple):
+class Lines(msgspec.Struct, frozen=True):
     """A stretch of good lines: records, where each begins, and where the last one ends."""
 
     records: list[Record]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import signal
+import sys
 
 __all__ = ["is_of_a_handler"]
 
 
 def is_of_a_handler(error: BaseException) -> bool:
     """Whether the code of a handler that is set now is among what the exception came through."""
+    signal = sys.modules.get("signal")
+    if signal is None:  # nobody has set one that is written in Python
+        return False
     handlers = (signal.getsignal(number) for number in signal.valid_signals())
     codes = {getattr(handler, "__code__", None) for handler in handlers} - {None}
     trace = error.__traceback__

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from runledger.values.refusals import Refused, type_name
 
@@ -27,7 +29,7 @@ _DECIMAL_BITS = 2000  # well below the number of digits to which Python limits s
 _PATHS = ("PosixPath", "PurePosixPath", "PureWindowsPath", "WindowsPath")
 
 
-class Leaf(NamedTuple):
+class Leaf(msgspec.Struct, frozen=True):
     """How one type is written and read."""
 
     tag: str
