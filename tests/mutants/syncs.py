@@ -151,8 +151,8 @@ MUTANTS = {
         (
             Change(
                 "decisions/claims.py",
-                "Decision(Committed(settled), settled.lsn)",
-                "Decision(Committed(settled), 0)",
+                "(Committed(settled), settled.lsn)",
+                "(Committed(settled), 0)",
             ),
         ),
         found("a_commit_that_another_process_has_not_synced_yet"),

@@ -23,11 +23,8 @@ class Kept(NamedTuple):
     typed: bool = False
 
 
-class Decision(NamedTuple):
-    """An answer, and the highest LSN that must be durable before it is given."""
-
-    answer: Any
-    rests_on: int = 0
+Decision = tuple[Any, int]
+"""An answer, and the highest LSN that must be durable before it is given; 0 for none."""
 
 
 class StateFile(Protocol):

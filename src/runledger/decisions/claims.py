@@ -107,7 +107,7 @@ def claim(tx: Transaction, c: Claim) -> Decision:
 
 
 def _claimed(step: OpenStep) -> Decision:
-    return Decision(Claimed(step.lsn, step.attempt, step.run, step.nonce, step.saved), step.lsn)
+    return Claimed(step.lsn, step.attempt, step.run, step.nonce, step.saved), step.lsn
 
 
 def _earlier(tx: Transaction, view: View, c: Claim, identity: Identity) -> tuple[Decision | None, int]:
@@ -117,9 +117,9 @@ def _earlier(tx: Transaction, view: View, c: Claim, identity: Identity) -> tuple
         _same_inputs(c, step.inputs, "open")
         fate = tx.fate(step)
         if fate.alive:
-            return Decision(InFlight(step, fate)), 0
+            return (InFlight(step, fate), 0), 0
         if not c.idempotent:
-            return Decision(Doubtful(step, fate)), 0
+            return (Doubtful(step, fate), 0), 0
         return None, step.attempt + 1
     settled = tx.settled(identity)
     if settled is None:
@@ -128,7 +128,7 @@ def _earlier(tx: Transaction, view: View, c: Claim, identity: Identity) -> tuple
         return None, 1
     if settled.status == "committed":
         _same_inputs(c, settled.inputs, "committed")
-        return Decision(Committed(settled), settled.lsn), 0
+        return (Committed(settled), settled.lsn), 0
     _provably_new(view)
     return None, settled.attempt + 1
 

@@ -29,7 +29,7 @@ __all__ = ["move"]
 def move(tx: Transaction, m: Move) -> Decision:
     """Make a move of the run, or refuse it: RunMoveRefused and its kin, UsageError without a reason or an id."""
     lsn = _MOVES[m.what](tx, m)
-    return Decision(lsn, lsn)
+    return lsn, lsn
 
 
 def _run(tx: Transaction, what: str) -> Run:

@@ -36,7 +36,7 @@ def settle(tx: Transaction, s: Settle) -> Decision:
     if step is None:
         done = _already(view, s)
         if done is not None:
-            return Decision(done, done)
+            return done, done
     if step is None or s.nonce is not None:
         step = _current(view, s.lsn, s.nonce)
     if type(outcome) is Happened:
@@ -67,7 +67,7 @@ def settle(tx: Transaction, s: Settle) -> Decision:
     else:
         lsn = tx.write(r.Doubt(lsn=0, at="", run=step.run, of=step.lsn, failure=outcome.failure))  # type: ignore[union-attr]
     tx.active.discard(s.lsn)
-    return Decision(lsn, lsn)
+    return lsn, lsn
 
 
 def _already(view: View, s: Settle) -> int | None:
@@ -95,7 +95,7 @@ def note(tx: Transaction, n: Note) -> Decision:
         lsn = tx.write(
             r.Checkpoint(**fields, state=kept.raw, file=kept.file, size=kept.size, typed=kept.typed)
         )
-    return Decision(lsn, lsn)
+    return lsn, lsn
 
 
 def resolve(tx: Transaction, x: Resolution) -> Decision:
@@ -117,7 +117,7 @@ def resolve(tx: Transaction, x: Resolution) -> Decision:
                 reason=x.reason,
             )
         )
-        return Decision(lsn, lsn)
+        return lsn, lsn
     lsn = tx.write(
         r.Resolved(
             lsn=0,
@@ -137,7 +137,7 @@ def resolve(tx: Transaction, x: Resolution) -> Decision:
             typed=kept.typed,
         )
     )
-    return Decision(lsn, lsn)
+    return lsn, lsn
 
 
 def _to_resolve(tx: Transaction, x: Resolution) -> OpenStep | None:
