@@ -213,7 +213,8 @@ class GroupCommit:
     def _plan(self, own: Ticket, wakes: list[Callable[[], None]]) -> None:
         """Whom to wake, the next leader first: it overlaps with waking the others. To plan again plans the same; the
         last line ends the lead, all at once."""
-        batch = [t for t in self._batch if t not in self._queue]
+        queued = set(map(id, self._queue))
+        batch = [t for t in self._batch if id(t) not in queued]
         self._queue[:0] = [t for t in batch if not t.settled and t.done is not None]
         heir = self._heir = self._heir or next((t for t in self._queue if t.done is None), None)
         plan: list[Callable[[], None]] = []
