@@ -76,7 +76,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
             journal.roll()
         upto = before if idle else view.lsn
         _remove_leftovers(ledger)
-        settled = list(view.settled.items())
+        settled = view.settled.copy()
         encoded = checkpoint.encode(view)
     if idle:
         dropped = _drop(ledger, before)
@@ -84,7 +84,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     with sequencer.io:  # whoever looks a key up meanwhile uses the same connection
         history = _history(reader, os.path.join(ledger.path, HISTORY))
     try:
-        history.fold(settled, upto, encoded)
+        history.fold(settled.items(), upto, encoded)
     finally:
         history.close()
     ledger.sync()

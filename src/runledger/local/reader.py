@@ -10,11 +10,12 @@ import os
 import time
 from collections.abc import Iterator
 
-from runledger.errors import LedgerCorrupt
+from runledger.errors import LedgerCorrupt, LedgerError
 from runledger.fold import advance_all
 from runledger.local import checkpoint
 from runledger.local.files import Files
 from runledger.local.history import History
+from runledger.local.interrupts import is_from_outside
 from runledger.local.journal import Behind, Journal
 from runledger.local.layout import CHECKPOINT, HISTORY, SEGMENT_BYTES
 from runledger.local.snapshot import Snapshot
@@ -25,6 +26,10 @@ __all__ = ["Reader"]
 
 LOADS = 20
 """Times to begin again when a compaction overtakes the reading, before it is called damage."""
+
+AHEAD = 5
+FEW = 64
+"""Times to read on without the lock, until what was left was fewer records than that."""
 
 
 class Reader:
@@ -88,6 +93,25 @@ class Reader:
         raise LedgerCorrupt(
             f"{self.files.root}/.run/ledger: segments go away faster than they can be read", damage=[]
         )
+
+    def read_ahead(self) -> None:
+        """Read what is there already, before the append lock is taken: under it only what came since is left to read.
+
+        Whatever seems wrong without the lock may be somebody's write that is not whole yet: it is read again under it.
+        """
+        loads = self.stale or self.journal is None
+        try:
+            for _ in range(AHEAD):
+                before = self.view.lsn
+                self.refresh()
+                if self.view.lsn - before < FEW:
+                    break
+        except LedgerError as error:
+            if is_from_outside(error):
+                raise
+            self.stale = True
+        if loads and self.view.damage:
+            self.stale = True
 
     def _load(self) -> None:
         self.stale = True

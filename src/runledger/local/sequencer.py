@@ -145,8 +145,10 @@ class Sequencer:
         if self._owner_lock is None:
             self._refuse_unadopted(batch)
             self.become_owner()
-        lock = self._take_append_lock()
         reader, tx = self.reader, self.tx
+        if reader.stale:
+            reader.read_ahead()
+        lock = self._take_append_lock()
         try:
             reader.refresh()
             reader.stale = True
@@ -192,6 +194,7 @@ class Sequencer:
         if self._owner_lock is None:
             self.become_owner()
         with self.io:
+            self.reader.read_ahead()
             lock = self._take_append_lock()
             try:
                 self.reader.refresh()
