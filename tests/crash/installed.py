@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
-import portalocker
 import pytest
 
 from runledger.local import history_files, owner, store
@@ -72,7 +71,6 @@ def installed(computer: Computer) -> Iterator[None]:
         patch.setattr(store, "_stores", WeakSet())
         patch.setattr(store, "Worker", lambda: Desk(computer))
         patch.setattr(history_files, "connect", _connecting(computer, history_files.connect))
-        patch.setattr(portalocker, "lock", _locking(computer))
         yield
 
 
@@ -90,11 +88,3 @@ def _connecting(computer: Computer, connect: Callable[..., Any]) -> Callable[...
         return connection
 
     return connecting
-
-
-def _locking(computer: Computer) -> Callable[..., None]:
-    def lock(fd: int, flags: object) -> None:
-        if not computer.files[fd].lock():
-            raise portalocker.exceptions.LockException("locked")
-
-    return lock

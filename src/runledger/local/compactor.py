@@ -16,12 +16,14 @@ import os
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from runledger.errors import CompactionBusy, LedgerCorrupt
+from runledger.errors import CompactionBusy, DiskRefused, LedgerCorrupt
 from runledger.local import checkpoint
 from runledger.local.directory import Directory
 from runledger.local.history import History
 from runledger.local.journal import segments
 from runledger.local.layout import COMPACT_LOCK, HISTORY, segment_name
+from runledger.local.pace import Pace
+from runledger.local.sums import Sums
 from runledger.log import event
 from runledger.record import Compacted
 from runledger.view import View
@@ -41,20 +43,16 @@ def compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
         CompactionBusy: somebody else is at it.
         LedgerCorrupt: records are lost to damage; nothing is dropped until that is settled.
     """
-    import portalocker
-
     sequencer.become_owner()
     ledger = sequencer.files.ledger
     assert ledger is not None
     lock = ledger.open(COMPACT_LOCK, write=True, create=True)
     assert lock is not None
     try:
-        try:
-            portalocker.lock(lock.fd, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-        except portalocker.exceptions.LockException as error:
+        if not lock.lock():
             raise CompactionBusy(
                 "another process is compacting this ledger", hint="Try again when it is done."
-            ) from error
+            )
         return _compact(sequencer, state_keeper)
     finally:
         lock.close()
@@ -63,6 +61,8 @@ def compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
 def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     reader, ledger = sequencer.reader, sequencer.files.ledger
     assert ledger is not None
+    pace = Pace()
+    _prepare(sequencer, pace)
     with sequencer.ordered() as tx:
         view, journal = tx.view, reader.journal
         assert journal is not None
@@ -87,15 +87,49 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
         history.fold(settled.items(), upto, encoded)
     finally:
         history.close()
+    steps = len(settled)
+    del settled  # the last hold on a step is the view's, which lets go of a few at a time
     ledger.sync()
     checkpoint.write(ledger, encoded)
     dropped = _drop(ledger, upto)
-    with sequencer.io:
-        reader.forget_folded()
+    _forget(sequencer, pace)
     sequencer.tx.urgent = True
     state_keeper.write()
-    event("info", "compaction.done", upto=upto, steps=len(settled), segments=dropped)
-    return {"folded": len(settled), "upto": upto, "segments": dropped}
+    event("info", "compaction.done", upto=upto, steps=steps, segments=dropped)
+    return {"folded": steps, "upto": upto, "segments": dropped}
+
+
+def _prepare(sequencer: Sequencer, pace: Pace) -> None:
+    """Sync the journal and sum it up, so that the roll, which others wait for, has little left to do of either."""
+    with sequencer.ordered() as tx:
+        journal = tx.reader.journal
+        assert journal is not None
+        if journal.file is None or journal.sealed:
+            return
+        journal.append()
+        journal.rewrite()
+        file, upto, end = journal.file, journal.lsn, journal.offset
+        synced = journal.durable >= upto
+    if not synced:
+        sequencer.sync(file, upto)
+    sums = Sums(file)
+    try:
+        sums.advance(end, pace)
+    except DiskRefused:
+        return  # closed meanwhile, by a reading anew: the roll makes its own
+    journal.sums = sums
+    _forget(sequencer, pace)
+
+
+def _forget(sequencer: Sequencer, pace: Pace) -> None:
+    """Drop what is in the history from memory, a portion at a time."""
+    with sequencer.io:
+        sequencer.reader.forget_folded()
+    more = True
+    while more:
+        pace.turn()
+        with sequencer.io:
+            more = sequencer.reader.forget_some()
 
 
 def _folded(reader: Reader, ledger: Directory) -> int:

@@ -20,7 +20,6 @@ from runledger.local.history_rows import (
     FACTS_ROW,
     SCHEMA,
     Facts,
-    Row,
     corrupt,
     encode_facts,
     entry_of,
@@ -28,7 +27,6 @@ from runledger.local.history_rows import (
     hashes_of,
     identity_of,
     meta_row,
-    row_of,
 )
 from runledger.local.layout import FORMAT
 from runledger.view import Identity, Settled
@@ -271,19 +269,13 @@ class History:
             raise LedgerFailed(
                 f"cannot write {self.path}: an earlier write failed", path=self.path, errno=None
             )
-        rows: dict[bytes, Row] = {}
-        for identity, settled in batch:
-            row = row_of(identity, settled)
-            before = rows.get(row.id)
-            if before is None or before.lsn < row.lsn:
-                rows[row.id] = row
         connection = self._open_connection()
         try:
             if not self._rewritten:
                 # What a process whose sync failed left in the log is in the cache alone: write it anew.
                 empty_log(connection)
                 self._rewritten = True
-            self._covered = fold(self.path, connection, sorted(rows.values()), lsn, checkpoint)
+            self._covered = fold(self.path, connection, batch, lsn, checkpoint)
         except self._failures as error:
             failure = files.translated(self.path, error)
             self._failed = isinstance(failure, DiskRefused)

@@ -6,6 +6,7 @@ is; anybody else sees a recent moment.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -32,6 +33,12 @@ FEW = 64
 """Times to read on without the lock, until what was left was fewer records than that."""
 
 
+MANY = 10_000
+
+PORTION = 250
+"""Settled steps that are dropped together: some tenths of a millisecond."""
+
+
 class Reader:
     """``view`` is what the files say; ``stale`` that it must be read again from the checkpoint on before it is used.
 
@@ -54,6 +61,7 @@ class Reader:
         self.base = 0
         self._segment = 0
         self._history: History | None = None
+        self._folded: list[Identity] = []
 
     def for_writing(self) -> None:
         """Read again, with what a writer needs open."""
@@ -82,6 +90,8 @@ class Reader:
                 if header is not None and header.first != self._segment:
                     self._segment = header.first
                     self.forget_folded()
+                elif self._folded:
+                    self.forget_some()
                 return
         for again in range(LOADS):
             try:
@@ -121,7 +131,7 @@ class Reader:
             self.snapshot = Snapshot(self.files.run)
         elif self.snapshot is not None:
             self.snapshot.forget()
-        self.view, self.base = View(ledger=""), 0
+        self.view, self.base, self._folded = View(ledger=""), 0, []
         if self.files.ledger is None:
             self.stale = False
             return
@@ -151,6 +161,8 @@ class Reader:
         self.journal = journal
         self._segment = journal.header.first if journal.header is not None else 0
         self.stale = False
+        if len(view.settled) > MANY and gc.isenabled():
+            gc.collect()  # it is soon due with so many new objects, and then in the middle of a step
 
     def _advance(self, view: View, items: list[Record | Damage] | list[Record]) -> None:
         try:
@@ -263,7 +275,11 @@ class Reader:
         return self._history
 
     def forget_folded(self) -> None:
-        """Drop settled steps that a compaction has put into the history meanwhile; memory stays bounded by the tail."""
+        """Begin to drop settled steps that a compaction has put into the history; memory stays bounded by the tail.
+
+        Each further ``refresh`` goes on with it: to drop many at once would keep a step waiting. What is in both places
+        meanwhile is the same in both.
+        """
         if self.files.ledger is None:
             return
         try:
@@ -272,10 +288,24 @@ class Reader:
             return  # whoever needs it says so
         if folded is None or folded.lsn <= self.base or folded.lsn > self.view.lsn:
             return
-        lsn = folded.lsn
+        self.base = folded.lsn
         if not self.counting:
-            self.view.settled = {i: s for i, s in self.view.settled.items() if s.lsn > lsn}
-        self.base = lsn
+            self._folded = list(self.view.settled)
+            self.forget_some()
+
+    def forget_some(self) -> bool:
+        """Drop a portion of what is folded; whether there is more."""
+        settled, portion = self.view.settled, self._folded[-PORTION:]
+        for identity in portion:
+            step = settled.get(identity)
+            if step is not None and step.lsn <= self.base:
+                del settled[identity]
+        del self._folded[-PORTION:]
+        return bool(self._folded)
+
+    def unfolded(self) -> int:
+        """How many settled steps are not in the history yet, about."""
+        return len(self.view.settled) - len(self._folded)
 
     # --- the end ------------------------------------------------------------------------------------------------
 
