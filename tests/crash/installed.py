@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 import pytest
 
-from runledger.local import history_files, owner, store
+from runledger.local import history_files, history_fold, owner, store
 from runledger.local.directory import Directory
 from tests.crash.computer import Computer
 
@@ -71,6 +71,9 @@ def installed(computer: Computer) -> Iterator[None]:
         patch.setattr(store, "_stores", WeakSet())
         patch.setattr(store, "Worker", lambda: Desk(computer))
         patch.setattr(history_files, "connect", _connecting(computer, history_files.connect))
+        patch.setattr(
+            history_fold, "SLICE", 2
+        )  # so that a compaction of a few steps is cut off between two slices too
         yield
 
 

@@ -3,11 +3,13 @@
 The order, and what a crash after each step leaves:
 
 1. The segment is rolled: nothing is folded yet.
-2. The settled steps go into the history, durably: the records are still there, folding them again changes nothing.
+2. The settled steps go into the history, a slice at a time, each durable when the next begins: the records are still
+   there, folding them again changes nothing.
 3. The checkpoint is replaced, durably: readers begin behind it; the segments before it are no longer needed.
 4. The segments are deleted: a next compaction deletes what is left of them.
 
-Readers and writers go on meanwhile; the append lock is only held for the roll.
+Readers and writers go on meanwhile. The append lock is only held for the roll, which finds the segment synced and summed
+up; nothing else is long without a pause, of the disk's work or under the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from runledger.errors import CompactionBusy, DiskRefused, LedgerCorrupt
 from runledger.local import checkpoint
 from runledger.local.directory import Directory
 from runledger.local.history import History
+from runledger.local.history_rows import identity_of
 from runledger.local.journal import segments
 from runledger.local.layout import COMPACT_LOCK, HISTORY, segment_name
 from runledger.local.pace import Pace
@@ -76,7 +79,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
             journal.roll()
         upto = before if idle else view.lsn
         _remove_leftovers(ledger)
-        settled = view.settled.copy()
+        settled = list(view.settled.values())
         encoded = checkpoint.encode(view)
     if idle:
         dropped = _drop(ledger, before)
@@ -84,7 +87,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     with sequencer.io:  # whoever looks a key up meanwhile uses the same connection
         history = _history(reader, os.path.join(ledger.path, HISTORY))
     try:
-        history.fold(settled.items(), upto, encoded)
+        history.fold(((identity_of(step), step) for step in settled), upto, encoded)
     finally:
         history.close()
     steps = len(settled)
