@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runledger import Ledger, Options, StepCommitted
+from runledger import Ledger, Options, StepAborted, StepCommitted
 from runledger.local import reader
 
 STEPS = 30
@@ -71,3 +71,19 @@ def test_the_compacting_handle_holds_none_afterwards(root: Path) -> None:
         assert ledger.compact()["folded"] == STEPS
         assert held(ledger) == set()
         check_answers(ledger, [str(n) for n in range(STEPS)])
+
+
+def test_what_came_of_a_step_since_is_kept(root: Path) -> None:
+    """Aborted and folded, then committed while the folded ones are still being dropped: the commit is not in the
+    history."""
+    options = Options(compact_after=0)
+    with Ledger.open(root, options=options) as ledger, Ledger.open(root, options=options) as other:
+        with pytest.raises(StepAborted), ledger.step("work", key="again") as step:
+            raise step.abort("not now")
+        for n in range(STEPS):
+            commit(ledger, str(n))
+        other.compact()
+        commit(ledger, "again")
+        for n in range(STEPS):
+            check_answers(ledger, [str(n), "again"])
+        assert held(ledger) == {"again"}

@@ -8,8 +8,8 @@ The order, and what a crash after each step leaves:
 3. The checkpoint is replaced, durably: readers begin behind it; the segments before it are no longer needed.
 4. The segments are deleted: a next compaction deletes what is left of them.
 
-Readers and writers go on meanwhile. The append lock is only held for the roll, which finds the segment synced and summed
-up; nothing else is long without a pause, of the disk's work or under the interpreter's lock.
+Readers and writers go on meanwhile. The append lock is only held for the roll, which finds the segment synced and its
+checksums made; all else is done in pieces, so that neither the disk nor the interpreter's lock is kept for long.
 """
 
 from __future__ import annotations
