@@ -64,7 +64,7 @@ def compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
 def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     reader, ledger = sequencer.reader, sequencer.files.ledger
     assert ledger is not None
-    pace = Pace()
+    pace = Pace(state_keeper.is_writing)
     _prepare(sequencer, pace)
     with sequencer.ordered() as tx:
         view, journal = tx.view, reader.journal
@@ -84,10 +84,9 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     if idle:
         dropped = _drop(ledger, before)
         return {"folded": 0, "upto": upto, "segments": dropped}
-    with sequencer.io:  # whoever looks a key up meanwhile uses the same connection
-        history = _history(reader, os.path.join(ledger.path, HISTORY))
+    history = _history(sequencer, os.path.join(ledger.path, HISTORY))
     try:
-        history.fold(((identity_of(step), step) for step in settled), upto, encoded)
+        history.fold(((identity_of(step), step) for step in settled), upto, encoded, pace)
     finally:
         history.close()
     steps = len(settled)
@@ -163,10 +162,12 @@ def _remove_leftovers(ledger: Directory) -> None:
             ledger.unlink(name)
 
 
-def _history(reader: Reader, path: str) -> History:
+def _history(sequencer: Sequencer, path: str) -> History:
     """The history to fold into: a new one only where nothing was ever folded."""
+    reader = sequencer.reader
     if reader.base:
-        reader.history()
+        with sequencer.io:  # whoever looks a key up meanwhile uses the same connection
+            reader.history()
     history = History.open(path, reader.view.ledger, read_only=False)
     return history if history is not None else History.create(path, reader.view.ledger)
 

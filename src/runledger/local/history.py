@@ -29,6 +29,7 @@ from runledger.local.history_rows import (
     meta_row,
 )
 from runledger.local.layout import FORMAT
+from runledger.local.pace import Pace
 from runledger.view import Identity, Settled
 
 if TYPE_CHECKING:
@@ -256,11 +257,18 @@ class History:
 
     # --- fold -----------------------------------------------------------------------------------------------
 
-    def fold(self, batch: Iterable[tuple[Identity, Settled]], lsn: int, checkpoint: bytes) -> None:
+    def fold(
+        self,
+        batch: Iterable[tuple[Identity, Settled]],
+        lsn: int,
+        checkpoint: bytes,
+        pace: Pace | None = None,
+    ) -> None:
         """Take in outcomes up to ``lsn``, with a copy of the checkpoint that goes with them.
 
         All of it is durable on return. Repeating a batch, or an older one, changes nothing; of two outcomes
-        of one step the one with the higher LSN stays. The batch is held in memory.
+        of one step the one with the higher LSN stays. A long batch goes in by several transactions, oldest outcomes
+        first: whatever ends it in between leaves a history that is folded less far. The batch is held in memory.
 
         Raises:
             LedgerFailed: an earlier fold of this handle was refused by the disk.
@@ -275,7 +283,7 @@ class History:
                 # What a process whose sync failed left in the log is in the cache alone: write it anew.
                 empty_log(connection)
                 self._rewritten = True
-            self._covered = fold(self.path, connection, batch, lsn, checkpoint)
+            self._covered = fold(self.path, connection, batch, lsn, checkpoint, pace or Pace())
         except self._failures as error:
             failure = files.translated(self.path, error)
             self._failed = isinstance(failure, DiskRefused)

@@ -52,13 +52,14 @@ _lsn_of = attrgetter("lsn")
 Batch = Iterable[tuple[Identity, Settled]]
 
 
-def fold(path: str, connection: sqlite3.Connection, batch: Batch, lsn: int, checkpoint: bytes) -> int:
+def fold(
+    path: str, connection: sqlite3.Connection, batch: Batch, lsn: int, checkpoint: bytes, pace: Pace
+) -> int:
     """Take in ``batch`` in slices; durable on return. Returns the LSN that the history is folded up to.
 
     Each slice is a transaction of its own, oldest outcomes first, and says of itself how far it came: a crash between
     two leaves a history that is whole, up to an LSN below ``lsn``. The checkpoint comes with the last one.
     """
-    pace = Pace()
     steps = _by_lsn(batch, pace)
     part = list(islice(steps, SLICE))
     named = False
