@@ -124,6 +124,17 @@ MUTANTS = {
         ),
         ("tests/unit/test_reading_ahead.py",),
     ),
+    "read-and-lost": Mutant(
+        "What was read just before a handler's exception is never folded, so that a committed step runs again.",
+        (
+            Change(
+                "local/reader.py",
+                "self.stale = True\n            try:\n                records",
+                "self.stale = False\n            try:\n                records",
+            ),
+        ),
+        ("tests/unit/test_interrupted_reading.py",),
+    ),
     "judged-by-pid-alone": Mutant(
         "An owner lives if some process has its pid.",
         (

@@ -103,10 +103,11 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
 
 def _prepare(sequencer: Sequencer, pace: Pace) -> None:
     """Sync the journal and sum it up, so that the roll, which others wait for, has little left to do of either."""
+    _forget(sequencer, pace)
     with sequencer.ordered() as tx:
         journal = tx.reader.journal
         assert journal is not None
-        if journal.file is None or journal.sealed:
+        if journal.file is None or journal.sealed or tx.view.news <= tx.reader.base:
             return
         journal.append()
         journal.rewrite()
@@ -120,7 +121,6 @@ def _prepare(sequencer: Sequencer, pace: Pace) -> None:
     except DiskRefused:
         return  # closed meanwhile, by a reading anew: the roll makes its own
     journal.sums = sums
-    _forget(sequencer, pace)
 
 
 def _forget(sequencer: Sequencer, pace: Pace) -> None:

@@ -77,15 +77,16 @@ class Reader:
             LedgerCorrupt, NewerVersion, DiskRefused: the files cannot be read as a ledger of this version.
         """
         if not self.stale and self.journal is not None:
+            # What is read and not yet folded is lost to the view where a signal's handler raises in between.
+            self.stale = True
             try:
                 records = self.journal.read_on()
             except Behind:
                 pass
             else:
                 if records:
-                    self.stale = True
                     self._advance(self.view, records)
-                    self.stale = False
+                self.stale = False
                 header = self.journal.header
                 if header is not None and header.first != self._segment:
                     self._segment = header.first
