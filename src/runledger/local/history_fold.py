@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["empty_log", "fold"]
 
-SLICE = 2_000
+SLICE = 4_000
 """Outcomes of one transaction. Whoever syncs at the same time waits for what it wrote; many small ones write the trees'
 upper pages again and again."""
 
