@@ -17,11 +17,14 @@ ROWS = (
     "arguments",
     (
         "clock document keys/ run_state view  local local.checkout local.group_commit local.interrupts local.layout "
-        "local.process"
+        "local.pace local.process"
     ),
     # what a record, a state file and an open file say
     "deferred drift lives losses options skip state_fields  local.directory local.frame local.worker",
-    "fold_steps state_reading  local.checkpoint local.files local.history_rows local.owner local.results local.salvage",
+    (
+        "fold_steps state_reading  local.checkpoint local.files local.history_rows local.owner local.results "
+        "local.salvage local.sums"
+    ),
     # the fold, and the port between the protocol and whatever keeps the ledger
     "fold state_file store  local.brief local.history_files local.opening local.repair_read local.segment",
     "local.journal_reading",

@@ -116,10 +116,10 @@ class StepBlock(ABC):
 
 def _whoever() -> Any:
     """The task that is running, else the thread."""
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is not None:
+    current_task = getattr(sys.modules.get("asyncio"), "current_task", None)
+    if current_task is not None:  # another thread may be in the middle of importing it
         try:
-            task = asyncio.current_task()
+            task = current_task()
         except RuntimeError:  # no loop here
             task = None
         if task is not None:

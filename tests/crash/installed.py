@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
-import portalocker
 import pytest
 
-from runledger.local import history_files, owner, store
+from runledger.local import history_files, history_fold, owner, store
 from runledger.local.directory import Directory
 from tests.crash.computer import Computer
 
@@ -72,7 +71,9 @@ def installed(computer: Computer) -> Iterator[None]:
         patch.setattr(store, "_stores", WeakSet())
         patch.setattr(store, "Worker", lambda: Desk(computer))
         patch.setattr(history_files, "connect", _connecting(computer, history_files.connect))
-        patch.setattr(portalocker, "lock", _locking(computer))
+        patch.setattr(
+            history_fold, "SLICE", 2
+        )  # so that a compaction of a few steps is cut off between two slices too
         yield
 
 
@@ -90,11 +91,3 @@ def _connecting(computer: Computer, connect: Callable[..., Any]) -> Callable[...
         return connection
 
     return connecting
-
-
-def _locking(computer: Computer) -> Callable[..., None]:
-    def lock(fd: int, flags: object) -> None:
-        if not computer.files[fd].lock():
-            raise portalocker.exceptions.LockException("locked")
-
-    return lock

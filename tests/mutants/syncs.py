@@ -96,8 +96,8 @@ MUTANTS = {
         (
             Change(
                 "local/compactor.py",
-                "history = _history(reader, os.path",
-                "checkpoint.write(ledger, encoded)\n    history = _history(reader, os.path",
+                "history = _history(sequencer, os.path",
+                "checkpoint.write(ledger, encoded)\n    history = _history(sequencer, os.path",
             ),
         ),
         CUTS,

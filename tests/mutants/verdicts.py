@@ -93,6 +93,48 @@ MUTANTS = {
         (Change("local/history_fold.py", "if row.lsn > lsn:", "if row.lsn != lsn:"),),
         ("tests/unit/test_history.py",),
     ),
+    "slice-that-claims-all": Mutant(
+        "A history says that it is folded to the end when only a part of the steps is in it.",
+        (Change("local/history_fold.py", "min(part[-1].lsn, lsn) if following", "lsn if following"),),
+        ("tests/unit/test_history_slices.py",),
+    ),
+    "checkpoint-with-every-slice": Mutant(
+        "The history's copy of the checkpoint covers steps that are not in it yet.",
+        (Change("local/history_fold.py", "None if following else checkpoint", "checkpoint"),),
+        ("tests/unit/test_history_slices.py",),
+    ),
+    "slice-sorted-by-luck": Mutant(
+        "Outcomes are folded in the order in which they come, so that a history claims more than it has.",
+        (Change("local/history_fold.py", "if settled.lsn < last:", "if settled.lsn < 0:"),),
+        ("tests/unit/test_history_slices.py",),
+    ),
+    "folded-step-forgotten-early": Mutant(
+        "A handle drops settled steps from memory that are not in the history.",
+        (Change("local/reader.py", "and step.lsn <= self.base", ""),),
+        ("tests/unit/test_forgetting.py",),
+    ),
+    "read-under-the-lock": Mutant(
+        "A handle reads the whole journal while it holds the append lock.",
+        (
+            Change(
+                "local/sequencer.py",
+                "if reader.stale:\n            reader.read_ahead()",
+                "if False:\n            pass",
+            ),
+        ),
+        ("tests/unit/test_reading_ahead.py",),
+    ),
+    "read-and-lost": Mutant(
+        "What was read just before a handler's exception is never folded, so that a committed step runs again.",
+        (
+            Change(
+                "local/reader.py",
+                "self.stale = True\n            try:\n                records",
+                "self.stale = False\n            try:\n                records",
+            ),
+        ),
+        ("tests/unit/test_interrupted_reading.py",),
+    ),
     "judged-by-pid-alone": Mutant(
         "An owner lives if some process has its pid.",
         (

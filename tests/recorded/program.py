@@ -8,6 +8,9 @@ from __future__ import annotations
 __all__ = ["FIRST", "SECOND"]
 
 PRELUDE = """
+from runledger.local import history_fold
+
+history_fold.SLICE = 2  # a few steps are folded by several transactions too
 OPTIONS = Options(segment_bytes=1500, compact_after=0, flush_interval=3600.0)
 
 

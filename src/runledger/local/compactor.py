@@ -3,11 +3,13 @@
 The order, and what a crash after each step leaves:
 
 1. The segment is rolled: nothing is folded yet.
-2. The settled steps go into the history, durably: the records are still there, folding them again changes nothing.
+2. The settled steps go into the history, a slice at a time, each durable when the next begins: the records are still
+   there, folding them again changes nothing.
 3. The checkpoint is replaced, durably: readers begin behind it; the segments before it are no longer needed.
 4. The segments are deleted: a next compaction deletes what is left of them.
 
-Readers and writers go on meanwhile; the append lock is only held for the roll.
+Readers and writers go on meanwhile. The append lock is only held for the roll, which finds the segment synced and its
+checksums made; all else is done in pieces, so that neither the disk nor the interpreter's lock is kept for long.
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ import os
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from runledger.errors import CompactionBusy, LedgerCorrupt
+from runledger.errors import CompactionBusy, DiskRefused, LedgerCorrupt
 from runledger.local import checkpoint
 from runledger.local.directory import Directory
 from runledger.local.journal import segments
 from runledger.local.layout import COMPACT_LOCK, HISTORY, segment_name
+from runledger.local.pace import Pace
+from runledger.local.sums import Sums
 from runledger.log import event
 from runledger.record import Compacted
 from runledger.view import View
@@ -41,20 +45,16 @@ def compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
         CompactionBusy: somebody else is at it.
         LedgerCorrupt: records are lost to damage; nothing is dropped until that is settled.
     """
-    import portalocker
-
     sequencer.become_owner()
     ledger = sequencer.files.ledger
     assert ledger is not None
     lock = ledger.open(COMPACT_LOCK, write=True, create=True)
     assert lock is not None
     try:
-        try:
-            portalocker.lock(lock.fd, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-        except portalocker.exceptions.LockException as error:
+        if not lock.lock():
             raise CompactionBusy(
                 "another process is compacting this ledger", hint="Try again when it is done."
-            ) from error
+            )
         return _compact(sequencer, state_keeper)
     finally:
         lock.close()
@@ -63,6 +63,9 @@ def compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
 def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     reader, ledger = sequencer.reader, sequencer.files.ledger
     assert ledger is not None
+    pace = Pace(state_keeper.is_writing)
+    _prepare(sequencer, pace)
+    _forget(sequencer, pace)  # what an earlier one folded is not folded again
     with sequencer.ordered() as tx:
         view, journal = tx.view, reader.journal
         assert journal is not None
@@ -76,26 +79,60 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
             journal.roll()
         upto = before if idle else view.lsn
         _remove_leftovers(ledger)
-        settled = list(view.settled.items())
+        settled = list(view.settled.values())
         encoded = checkpoint.encode(view)
     if idle:
         dropped = _drop(ledger, before)
         return {"folded": 0, "upto": upto, "segments": dropped}
-    with sequencer.io:  # whoever looks a key up meanwhile uses the same connection
-        history = _history(reader, os.path.join(ledger.path, HISTORY))
+    from runledger.local.history_rows import identity_of
+
+    history = _history(sequencer, os.path.join(ledger.path, HISTORY))
     try:
-        history.fold(settled, upto, encoded)
+        history.fold(((identity_of(step), step) for step in settled), upto, encoded, pace)
     finally:
         history.close()
+    steps = len(settled)
+    del settled  # the last hold on a step is the view's, which lets go of a few at a time
     ledger.sync()
     checkpoint.write(ledger, encoded)
     dropped = _drop(ledger, upto)
-    with sequencer.io:
-        reader.forget_folded()
+    _forget(sequencer, pace)
     sequencer.tx.urgent = True
     state_keeper.write()
-    event("info", "compaction.done", upto=upto, steps=len(settled), segments=dropped)
-    return {"folded": len(settled), "upto": upto, "segments": dropped}
+    event("info", "compaction.done", upto=upto, steps=steps, segments=dropped)
+    return {"folded": steps, "upto": upto, "segments": dropped}
+
+
+def _prepare(sequencer: Sequencer, pace: Pace) -> None:
+    """Sync the journal and sum it up, so that the roll, which others wait for, has little left to do of either."""
+    with sequencer.ordered() as tx:
+        journal = tx.reader.journal
+        assert journal is not None
+        if journal.file is None or journal.sealed or tx.view.news <= tx.reader.base:
+            return
+        journal.append()
+        journal.rewrite()
+        file, upto, end = journal.file, journal.lsn, journal.offset
+        synced = journal.durable >= upto
+    if not synced:
+        sequencer.sync(file, upto)
+    sums = Sums(file)
+    try:
+        sums.advance(end, pace)
+    except DiskRefused:
+        return  # closed meanwhile, by a reading anew: the roll makes its own
+    journal.sums = sums
+
+
+def _forget(sequencer: Sequencer, pace: Pace) -> None:
+    """Drop what is in the history from memory, a portion at a time."""
+    with sequencer.io:
+        sequencer.reader.forget_folded()
+    more = True
+    while more:
+        pace.turn()
+        with sequencer.io:
+            more = sequencer.reader.forget_some()
 
 
 def _folded(reader: Reader, ledger: Directory) -> int:
@@ -126,12 +163,14 @@ def _remove_leftovers(ledger: Directory) -> None:
             ledger.unlink(name)
 
 
-def _history(reader: Reader, path: str) -> History:
+def _history(sequencer: Sequencer, path: str) -> History:
     """The history to fold into: a new one only where nothing was ever folded."""
     from runledger.local.history import History  # every writer loads this module, few compact
 
+    reader = sequencer.reader
     if reader.base:
-        reader.history()
+        with sequencer.io:  # whoever looks a key up meanwhile uses the same connection
+            reader.history()
     history = History.open(path, reader.view.ledger, read_only=False)
     return history if history is not None else History.create(path, reader.view.ledger)
 

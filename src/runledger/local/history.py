@@ -20,7 +20,6 @@ from runledger.local.history_rows import (
     FACTS_ROW,
     SCHEMA,
     Facts,
-    Row,
     corrupt,
     encode_facts,
     entry_of,
@@ -28,9 +27,9 @@ from runledger.local.history_rows import (
     hashes_of,
     identity_of,
     meta_row,
-    row_of,
 )
 from runledger.local.layout import FORMAT
+from runledger.local.pace import Pace
 from runledger.view import Identity, Settled
 
 if TYPE_CHECKING:
@@ -258,11 +257,18 @@ class History:
 
     # --- fold -----------------------------------------------------------------------------------------------
 
-    def fold(self, batch: Iterable[tuple[Identity, Settled]], lsn: int, checkpoint: bytes) -> None:
+    def fold(
+        self,
+        batch: Iterable[tuple[Identity, Settled]],
+        lsn: int,
+        checkpoint: bytes,
+        pace: Pace | None = None,
+    ) -> None:
         """Take in outcomes up to ``lsn``, with a copy of the checkpoint that goes with them.
 
         All of it is durable on return. Repeating a batch, or an older one, changes nothing; of two outcomes
-        of one step the one with the higher LSN stays. The batch is held in memory.
+        of one step the one with the higher LSN stays. A long batch goes in by several transactions, oldest outcomes
+        first: whatever ends it in between leaves a history that is folded less far. The batch is held in memory.
 
         Raises:
             LedgerFailed: an earlier fold of this handle was refused by the disk.
@@ -271,19 +277,13 @@ class History:
             raise LedgerFailed(
                 f"cannot write {self.path}: an earlier write failed", path=self.path, errno=None
             )
-        rows: dict[bytes, Row] = {}
-        for identity, settled in batch:
-            row = row_of(identity, settled)
-            before = rows.get(row.id)
-            if before is None or before.lsn < row.lsn:
-                rows[row.id] = row
         connection = self._open_connection()
         try:
             if not self._rewritten:
                 # What a process whose sync failed left in the log is in the cache alone: write it anew.
                 empty_log(connection)
                 self._rewritten = True
-            self._covered = fold(self.path, connection, sorted(rows.values()), lsn, checkpoint)
+            self._covered = fold(self.path, connection, batch, lsn, checkpoint, pace or Pace())
         except self._failures as error:
             failure = files.translated(self.path, error)
             self._failed = isinstance(failure, DiskRefused)

@@ -54,7 +54,9 @@ _CORRUPT_FS = 10 | 33 << 8
 _ERRNO = {3: errno.EACCES, 7: errno.ENOMEM, 8: errno.EROFS, 10: errno.EIO, 13: errno.ENOSPC}
 
 
-_writers: dict[tuple[int, int], int] = {}
+_writers: list[tuple[int, int]] = []
+"""The inodes of the databases that are open for writing, once for each time: to append and to remove are one step each
+for the interpreter, so that threads need no lock for it, which a fork might leave taken."""
 
 
 class Stamp(NamedTuple):
@@ -137,20 +139,20 @@ def note_writer(path: str) -> tuple[int, int]:
     """This process writes the database from now on; returns what to forget it by."""
     here = os.lstat(path)
     inode = (here.st_dev, here.st_ino)
-    _writers[inode] = _writers.get(inode, 0) + 1
+    _writers.append(inode)
     return inode
 
 
 def forget_writer(inode: tuple[int, int] | None) -> None:
     """One writer of this process less."""
     if inode is not None:
-        _writers[inode] -= 1
+        _writers.remove(inode)
 
 
 def is_written_here(path: str) -> bool:
     """Whether this process writes the database, so that it must not open the file by itself."""
     here = os.lstat(path)
-    return _writers.get((here.st_dev, here.st_ino), 0) > 0
+    return (here.st_dev, here.st_ino) in _writers
 
 
 def connect(path: str, mode: str) -> sqlite3.Connection:

@@ -1,8 +1,12 @@
-"""The history's only writer: one transaction for a batch of outcomes, and what makes it durable."""
+"""The history's only writer: outcomes are taken in by short transactions, each of them durable when the next begins."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -20,42 +24,106 @@ from runledger.local.history_rows import (
     encode_facts,
     entry_of,
     facts_in,
+    identity_of,
+    row_of,
 )
 from runledger.local.layout import FORMAT
+from runledger.local.pace import Pace
+from runledger.view import Identity, Settled
 
 if TYPE_CHECKING:
     import sqlite3
 
 __all__ = ["empty_log", "fold"]
 
-_SLICE = 900  # variables that any SQLite takes in one statement
+SLICE = 4_000
+"""Outcomes of one transaction. Whoever syncs at the same time waits for what it wrote; many small ones write the trees'
+upper pages again and again."""
+
+_CHUNK = 120
+"""Outcomes of one statement: not so many that the objects made for them set off the garbage collector, which looks at
+all that the process has. Any SQLite takes 999 variables."""
+
 _EMPTY_LOG_MS = 200
 _KNOWN = "SELECT id, entry, crc FROM keys LEFT JOIN outcomes ON outcomes.lsn = keys.lsn WHERE id IN (%s)"
 
+_lsn_of = attrgetter("lsn")
 
-def fold(path: str, connection: sqlite3.Connection, rows: list[Row], lsn: int, checkpoint: bytes) -> int:
-    """Take in ``rows``, sorted by id; durable on return. Returns the LSN that the history is folded up to.
+Batch = Iterable[tuple[Identity, Settled]]
 
-    The commit syncs the log; then the directory is synced, since the log's name may be as new as its content.
-    Moving the log into the file comes last, for the readers' sake: all is durable before.
+
+def fold(
+    path: str, connection: sqlite3.Connection, batch: Batch, lsn: int, checkpoint: bytes, pace: Pace
+) -> int:
+    """Take in ``batch`` in slices; durable on return. Returns the LSN that the history is folded up to.
+
+    Each slice is a transaction of its own, oldest outcomes first, and says of itself how far it came: a crash between
+    two leaves a history that is whole, up to an LSN below ``lsn``. The checkpoint comes with the last one.
     """
+    steps = _by_lsn(batch, pace)
+    part = list(islice(steps, SLICE))
+    named = False
+    while True:
+        following = list(islice(steps, SLICE))
+        upto = min(part[-1].lsn, lsn) if following else lsn
+        reached = _transact(path, connection, part, upto, None if following else checkpoint, pace)
+        if not named:
+            # The log's name may be as new as its content, which is not to be moved before it is found again.
+            _sync_names(path)
+            named = True
+        if not following:
+            break
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        part = following
+    empty_log(connection)
+    return reached
+
+
+def _by_lsn(batch: Batch, pace: Pace) -> Iterator[Settled]:
+    """The outcomes of a batch, oldest first. It mostly has them in that order: what is late is sorted alone."""
+    ordered: list[Settled] = []
+    late: list[Settled] = []
+    last = 0
+    for _, settled in batch:
+        if settled.lsn < last:
+            late.append(settled)
+        else:
+            ordered.append(settled)
+            last = settled.lsn
+        pace.turn()
+    late.sort(key=_lsn_of)
+    return merge(ordered, late, key=_lsn_of) if late else iter(ordered)
+
+
+def _transact(
+    path: str,
+    connection: sqlite3.Connection,
+    part: list[Settled],
+    lsn: int,
+    checkpoint: bytes | None,
+    pace: Pace,
+) -> int:
+    """One transaction, which is durable on return: its commit syncs the log."""
     cursor = connection.cursor()
     cursor.execute("BEGIN IMMEDIATE")
     try:
         before = facts_in(path, cursor)
-        added, change = _upsert(path, cursor, rows)
-        digest = int(before.digest, 16) + change
+        count, digest = before.count, int(before.digest, 16)
+        for at in range(0, len(part), _CHUNK):
+            added, change = _upsert(path, cursor, _rows(part[at : at + _CHUNK], pace), pace)
+            count += added
+            digest += change
         after = Facts(
             format=FORMAT,
             ledger=before.ledger,
             lsn=max(lsn, before.lsn),
-            count=before.count + added,
+            count=count,
             digest=f"{digest % DIGESTS:032x}",
             # A repeated fold would otherwise write nothing, and so sync nothing of what it relies on.
             folds=before.folds + 1,
         )
         meta = [(*encode_facts(after), FACTS_ROW)]
-        if lsn >= before.lsn:
+        if checkpoint is not None and lsn >= before.lsn:
             meta.append((checkpoint, crc32(checkpoint), CHECKPOINT_ROW))
         cursor.executemany("UPDATE meta SET body = ?, crc = ? WHERE id = ?", meta)
         cursor.execute("COMMIT")
@@ -63,18 +131,27 @@ def fold(path: str, connection: sqlite3.Connection, rows: list[Row], lsn: int, c
         if connection.in_transaction:
             cursor.execute("ROLLBACK")
         raise
-    _sync_names(path)
-    empty_log(connection)
     return after.lsn
 
 
-def _upsert(path: str, cursor: sqlite3.Cursor, rows: list[Row]) -> tuple[int, int]:
+def _rows(part: list[Settled], pace: Pace) -> list[Row]:
+    """The rows of outcomes, oldest first: of two of one step the newer one alone."""
+    rows: dict[bytes, Row] = {}
+    for settled in part:
+        row = row_of(identity_of(settled), settled)
+        rows.pop(row.id, None)
+        rows[row.id] = row
+        pace.turn()
+    return list(rows.values())
+
+
+def _upsert(path: str, cursor: sqlite3.Cursor, rows: list[Row], pace: Pace) -> tuple[int, int]:
     """Store what is newer than what is there; how many steps are new, and what the digest changes by."""
     known: dict[bytes, tuple[int, int]] = {}
-    for at in range(0, len(rows), _SLICE):
-        keys = [row.id for row in rows[at : at + _SLICE]]
-        for key, entry, crc in cursor.execute(_KNOWN % ",".join("?" * len(keys)), keys):
-            known[key] = entry_of(path, key, entry, crc).lsn, digest_of(key, entry)
+    keys = [row.id for row in rows]
+    for key, entry, crc in cursor.execute(_KNOWN % ",".join("?" * len(keys)), keys):
+        known[key] = entry_of(path, key, entry, crc).lsn, digest_of(key, entry)
+        pace.turn()
     change = 0
     fresh, replaced = [], []
     for row in rows:
@@ -84,15 +161,25 @@ def _upsert(path: str, cursor: sqlite3.Cursor, rows: list[Row]) -> tuple[int, in
             fresh.append(row)
             if lsn:
                 replaced.append((lsn,))
-    # Each tree in its own order, so that each of its pages is written once.
+        pace.turn()
     cursor.executemany("DELETE FROM outcomes WHERE lsn = ?", replaced)
-    cursor.executemany(
-        "INSERT INTO outcomes VALUES (?, ?, ?)",
-        sorted((row.lsn, row.entry, crc_of(row.id, row.entry)) for row in fresh),
+    _insert(
+        cursor,
+        "INSERT INTO outcomes",
+        [(row.lsn, row.entry, crc_of(row.id, row.entry)) for row in fresh],
+        pace,
     )
-    cursor.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", [(row.id, row.lsn) for row in fresh])
-    cursor.executemany("INSERT OR IGNORE INTO witness VALUES (?)", sorted((row.other,) for row in fresh))
+    _insert(cursor, "INSERT OR REPLACE INTO keys", sorted((row.id, row.lsn) for row in fresh), pace)
+    _insert(cursor, "INSERT OR IGNORE INTO witness", sorted((row.other,) for row in fresh), pace)
     return len(rows) - len(known), change
+
+
+def _insert(cursor: sqlite3.Cursor, into: str, rows: Sequence[tuple[object, ...]], pace: Pace) -> None:
+    """All rows in one statement: SQLite then works on them without the interpreter's lock, in one go."""
+    if rows:
+        row = f"({','.join('?' * len(rows[0]))})"
+        cursor.execute(f"{into} VALUES {','.join([row] * len(rows))}", [value for r in rows for value in r])
+        pace.turn()
 
 
 def _sync_names(path: str) -> None:

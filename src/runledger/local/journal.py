@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-from zlib import crc32
 
 from runledger.clock import now
 from runledger.errors import DiskRefused, UsageError
@@ -17,7 +16,6 @@ from runledger.local.directory import Directory
 from runledger.local.frame import Header, Seal
 from runledger.local.journal_reading import CHECKSUM_BYTES, Behind, JournalReader, segments
 from runledger.local.layout import (
-    BLOCK_BYTES,
     EXTENT,
     FIRST_EXTENT,
     FORMAT,
@@ -27,13 +25,18 @@ from runledger.local.layout import (
     segment_name,
 )
 from runledger.local.opening import corrupt
+from runledger.local.sums import Sums
 from runledger.record import Intent, Record, Torn
 
 __all__ = ["Behind", "Journal", "segments"]
 
 
 class Journal(JournalReader):
-    """The position of one writer in the journal of ``directory``. ``pending`` are the lines that ``append`` writes."""
+    """The position of one writer in the journal of ``directory``.
+
+    ``pending`` are the lines that ``append`` writes, ``sums`` checksums of the segment that were made ahead, if any;
+    those of another one are made anew.
+    """
 
     def __init__(
         self, directory: Directory, ledger: str, *, write: bool, segment_bytes: int = SEGMENT_BYTES
@@ -42,6 +45,7 @@ class Journal(JournalReader):
         self.segment_bytes = segment_bytes
         self.pending: list[bytes] = []
         self._pending_bytes = 0
+        self.sums: Sums | None = None
 
     # --- recovery -----------------------------------------------------------------------------------------------
 
@@ -237,14 +241,9 @@ class Journal(JournalReader):
         assert self.file is not None
         assert self.header is not None
         self.rewrite()
-        blocks: list[tuple[int, str]] = []
-        data = self.file.pread(self.offset, 0)
-        begin = 0
-        while begin < len(data):
-            end = data.find(b"\n", min(begin + BLOCK_BYTES, len(data) - 1)) + 1
-            blocks.append((end - begin, f"{crc32(memoryview(data)[begin:end]):08x}"))
-            begin = end
-        line = frame.line_of(Seal(records=self.lsn - self.header.first + 1, blocks=blocks), self.seed)
+        sums = self.sums if self.sums is not None and self.sums.file is self.file else Sums(self.file)
+        sums.finish(self.offset)
+        line = frame.line_of(Seal(records=self.lsn - self.header.first + 1, blocks=sums.blocks), self.seed)
         self._end_with(line)
 
     def _end_with(self, seal: bytes) -> None:

@@ -262,6 +262,7 @@ class JournalReader:
                 walk = Walk(self.lsn, self.steps)
                 lines = scan(data, self.offset, self.seed, walk, self.file.path)
                 if lines.records:
+                    self.torn, self.clean = None, True  # what seemed torn was a line in the writing
                     self.lsn, self.steps = walk.lsn, walk.steps
                     ends = lines.end - self.offset
                     self._last = data[max(0, ends - CHECKSUM_BYTES) : ends]

@@ -6,16 +6,18 @@ is; anybody else sees a recent moment.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from runledger.errors import LedgerCorrupt
+from runledger.errors import LedgerCorrupt, LedgerError
 from runledger.fold import advance_all
 from runledger.local import checkpoint
 from runledger.local.files import Files
 from runledger.local.frame import Header
+from runledger.local.interrupts import is_from_outside
 from runledger.local.journal import Behind, Journal
 from runledger.local.layout import CHECKPOINT, HISTORY, SEGMENT_BYTES
 from runledger.local.snapshot import Snapshot
@@ -29,6 +31,16 @@ __all__ = ["Reader"]
 
 LOADS = 20
 """Times to begin again when a compaction overtakes the reading, before it is called damage."""
+
+AHEAD = 5
+FEW = 64
+"""Times to read on without the lock, until what was left was fewer records than that."""
+
+
+MANY = 10_000
+
+PORTION = 250
+"""Settled steps that are dropped together: some tenths of a millisecond."""
 
 
 class Reader:
@@ -53,6 +65,7 @@ class Reader:
         self.base = 0
         self._header: Header | None = None
         self._history: History | None = None
+        self._folded: list[Identity] = []
 
     def for_writing(self) -> None:
         """Read again, with what a writer needs open."""
@@ -69,19 +82,22 @@ class Reader:
         """
         journal = self.journal
         if journal is not None and not self.stale:
+            # What is read and not yet folded is lost to the view where a signal's handler raises in between.
+            self.stale = True
             try:
                 records = () if journal.is_unchanged() else journal.read_on()
             except Behind:
                 pass
             else:
                 if records:
-                    self.stale = True
                     self._advance(self.view, records)
-                    self.stale = False
+                self.stale = False
                 header = journal.header
                 if header is not None and header is not self._header:
                     self._header = header
                     self.forget_folded()
+                elif self._folded:
+                    self.forget_some()
                 return
         for again in range(LOADS):
             try:
@@ -95,17 +111,23 @@ class Reader:
         )
 
     def read_ahead(self) -> None:
-        """Without the append lock, while others have it: fold what they have appended by now. Whatever else there is to
-        find out is left to ``refresh``."""
-        if self.journal is None or self.stale:
-            return
-        self.stale = True
+        """Read what is there already, before the append lock is taken: under it only what came since is left to read.
+
+        Whatever seems wrong without the lock may be somebody's write that is not whole yet: it is read again under it.
+        """
+        loads = self.stale or self.journal is None
         try:
-            records = () if self.journal.is_unchanged() else self.journal.read_on()
-        except Behind:
-            return
-        self._advance(self.view, records)
-        self.stale = False
+            for _ in range(AHEAD):
+                before = self.view.lsn
+                self.refresh()
+                if self.view.lsn - before < FEW:
+                    break
+        except LedgerError as error:
+            if is_from_outside(error):
+                raise
+            self.stale = True
+        if loads and self.view.damage:
+            self.stale = True
 
     def _load(self) -> None:
         self.stale = True
@@ -115,7 +137,7 @@ class Reader:
             self.snapshot = Snapshot(self.files.run)
         elif self.snapshot is not None:
             self.snapshot.forget()
-        self.view, self.base = View(ledger=""), 0
+        self.view, self.base, self._folded = View(ledger=""), 0, []
         if self.files.ledger is None:
             self.stale = False
             return
@@ -145,6 +167,8 @@ class Reader:
         self.journal = journal
         self._header = journal.header
         self.stale = False
+        if len(view.settled) > MANY and gc.isenabled():
+            gc.collect()  # it is soon due with so many new objects, and then in the middle of a step
 
     def _advance(self, view: View, items: Iterable[Record | Damage]) -> None:
         try:
@@ -261,7 +285,11 @@ class Reader:
         return self._history
 
     def forget_folded(self) -> None:
-        """Drop settled steps that a compaction has put into the history meanwhile; memory stays bounded by the tail."""
+        """Begin to drop settled steps that a compaction has put into the history; memory stays bounded by the tail.
+
+        Each further ``refresh`` goes on with it: to drop many at once would keep a step waiting. What is in both places
+        meanwhile is the same in both.
+        """
         if self.files.ledger is None:
             return
         try:
@@ -270,10 +298,24 @@ class Reader:
             return  # whoever needs it says so
         if folded is None or folded.lsn <= self.base or folded.lsn > self.view.lsn:
             return
-        lsn = folded.lsn
+        self.base = folded.lsn
         if not self.counting:
-            self.view.settled = {i: s for i, s in self.view.settled.items() if s.lsn > lsn}
-        self.base = lsn
+            self._folded = list(self.view.settled)
+            self.forget_some()
+
+    def forget_some(self) -> bool:
+        """Drop a portion of what is folded; whether there is more."""
+        settled, portion = self.view.settled, self._folded[-PORTION:]
+        for identity in portion:
+            step = settled.get(identity)
+            if step is not None and step.lsn <= self.base:
+                del settled[identity]
+        del self._folded[-PORTION:]
+        return bool(self._folded)
+
+    def unfolded(self) -> int:
+        """How many settled steps are not in the history yet, about."""
+        return len(self.view.settled) - len(self._folded)
 
     # --- the end ------------------------------------------------------------------------------------------------
 

@@ -148,6 +148,8 @@ class Sequencer:
             self._refuse_unadopted(batch)
             self.become_owner()
         reader, tx = self.reader, self.tx
+        if reader.stale:
+            reader.read_ahead()
         before = reader.view.lsn
         lock = self._take_append_lock()
         try:
@@ -203,6 +205,7 @@ class Sequencer:
         if self._owner_lock is None:
             self.become_owner()
         with self.io:
+            self.reader.read_ahead()
             lock = self._take_append_lock()
             try:
                 self.reader.refresh()

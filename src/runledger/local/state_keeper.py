@@ -38,6 +38,10 @@ class StateKeeper:
         tx = self._sequencer.tx
         return tx.urgent or (tx.unshown and time.monotonic() >= tx.shown_at + EVERY_S)
 
+    def is_writing(self) -> bool:
+        """Whether a thread of this process is writing it now: some fifty system calls and two syncs."""
+        return self._writer != 0
+
     def write(self, *, closing: bool = False) -> bool:
         """Bring the state file up to date; False, with a warning, where it cannot be written. On ``closing``,
         activity of a later second than the file tells of is written even if the last write is not a second old."""

@@ -290,7 +290,7 @@ class LocalStore:
 
     def _is_long(self) -> bool:
         limit = self.options.compact_after
-        return bool(limit) and len(self.reader.view.settled) >= limit and not self._compacting.locked()
+        return bool(limit) and self.reader.unfolded() >= limit and not self._compacting.locked()
 
     def _compact_unasked(self) -> None:
         if not self._compacting.acquire(blocking=False):
