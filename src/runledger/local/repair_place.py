@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from runledger.errors import CompactionBusy, DiskRefused, LedgerBusy, LedgerMissing
+from runledger.errors import CompactionBusy, DiskRefused, LedgerBusy, LedgerMissing, LockUnavailable
 from runledger.local.directory import Directory, File, is_misshapen
 from runledger.local.layout import APPEND_LOCK, BROKEN, COMPACT_LOCK, LEDGER, OWNERS, REPAIRED, RUN
 from runledger.local.repair_read import opened
@@ -104,7 +104,7 @@ def _lock(ledger: Directory, name: str, *, create: bool) -> File | None:
             return None
         raise
     ends = time.monotonic() + WAIT_S
-    while lock is not None and not lock.lock():
+    while lock is not None and not _is_taken(lock):
         if name == COMPACT_LOCK or time.monotonic() > ends:
             lock.close()
             if name == COMPACT_LOCK:
@@ -114,6 +114,24 @@ def _lock(ledger: Directory, name: str, *, create: bool) -> File | None:
             raise LedgerBusy(f"{lock.path}: another process has held the append lock for {WAIT_S:g} s")
         time.sleep(0.001)
     return lock
+
+
+def _is_taken(lock: File) -> bool:
+    """Take it without waiting, as writers do with ``File.lock``; False where another process has it."""
+    import portalocker  # not at the top: to load it costs more than most commands take
+
+    try:
+        portalocker.lock(lock.fd, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+    except portalocker.exceptions.AlreadyLocked:
+        return False
+    except portalocker.exceptions.LockException as error:
+        raise LockUnavailable(
+            f"file locks do not work on {lock.path}: {error}",
+            hint="Keep .run/ on a local file system with working flock().",
+            path=lock.path,
+            errno=None,
+        ) from error
+    return True
 
 
 def _refuse_living(ledger: Directory) -> None:
