@@ -13,6 +13,7 @@ import pytest
 from runledger import record as r
 from runledger.errors import LedgerCorrupt, NewerVersion
 from runledger.local import frame, segment
+from runledger.local.salvage import Walk
 from tests.support.journals import Journals, commit, intent
 
 
@@ -68,6 +69,15 @@ def test_zeros_behind_the_last_record_read_clean(journals: Journals) -> None:
     with journals.tail.open("ab") as file:
         file.write(b"\0" * 5000)
     assert journals.read().verdict == "clean"
+
+
+def test_a_long_seal_alone_is_no_record() -> None:
+    """Who has read a segment to its end finds nothing else there when another one seals it, however many blocks."""
+    seed = frame.seed_of("some")
+    seal = frame.line_of(frame.Seal(records=9, blocks=[(65536, "00000000")] * 999), seed)
+    assert len(seal) > segment.TOGETHER
+    lines = segment.scan(seal, 5000, seed, Walk(9, 4))
+    assert (lines.records, lines.end, lines.bad) == ([], 5000, None)
 
 
 # --- torn: what a crash leaves --------------------------------------------------------------------------

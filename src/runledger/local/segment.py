@@ -102,7 +102,7 @@ def _sound_start(data: bytes, base: int, seed: int, walk: Walk) -> tuple[list[Re
     lines = block.split(b"\n")[:-1]
     if lines[-1].startswith(_SEAL):
         block = block[: -len(lines.pop()) - 1]
-    if not frame.all_checked(lines, seed):
+    if not lines or not frame.all_checked(lines, seed):
         return [], [], 0
     try:
         records = frame.decode_many(memoryview(block))
