@@ -54,7 +54,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument(
         "--journal", action="store_true", help="on ext4 with a journal, on a loop device (root)"
     )
-    parser.add_argument("--rounds", type=int, help="rounds of steps (150, quick 11)")
+    parser.add_argument("--rounds", type=int, help="rounds of steps (24, quick 3)")
     parser.add_argument("--peers", default=sys.executable, help="the interpreter that has the peers")
     told = parser.parse_args(words)
     unknown = sorted(set(told.rows) - set(NAMES))
@@ -67,7 +67,7 @@ def main(words: Sequence[str]) -> int:
         for line in described(scratch):
             print(f"- {line}")
         setting = Setting(
-            scratch, told.journal, told.quick, told.rounds or (11 if told.quick else 150), told.peers
+            scratch, told.journal, told.quick, told.rounds or (3 if told.quick else 24), told.peers
         )
         rows = list(rows_of(setting, told.rows or NAMES))
     print(f"\n{markdown(rows)}")

@@ -71,6 +71,7 @@ class Row(NamedTuple):
     entry: bytes
 
 
+_new = tuple.__new__
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Settled).decode
 _decode_format = msgspec.json.Decoder(_Format).decode
@@ -134,7 +135,7 @@ def hashes_of(identity: Identity) -> tuple[bytes, bytes]:
 
 def identity_of(step: Settled) -> Identity:
     """The identity of a keyed step."""
-    return Identity(step.run if step.scope == "run" else "", step.name, step.key or "")
+    return _new(Identity, (step.run if step.scope == "run" else "", step.name, step.key or ""))
 
 
 def row_of(identity: Identity, step: Settled) -> Row:

@@ -16,6 +16,10 @@ TRIES = 5
 
 EVERY_S = 1.0
 
+MANY = 100
+"""Records since the last version: where so many come between two, the next one is there before anybody reads a brief,
+and it makes the brief void."""
+
 
 class StateKeeper:
     """Writes the snapshot of one handle's view, one at a time."""
@@ -24,6 +28,7 @@ class StateKeeper:
         self._sequencer = sequencer
         self._writing = threading.Lock()
         self._writer = 0
+        self._shown = 0
 
     def after_records(self, *, moved: bool = False) -> None:
         """Write if something is due: at once after a move or a doubt, else once a second. After a move it is shown on
@@ -59,7 +64,7 @@ class StateKeeper:
             return False
         else:
             if written:
-                self._renew_brief()
+                self._renew_brief(closing=closing)
             return written
         finally:
             self._end()
@@ -76,10 +81,13 @@ class StateKeeper:
         self._writer = 0
         self._writing.release()
 
-    def _renew_brief(self) -> None:
+    def _renew_brief(self, *, closing: bool) -> None:
         from runledger.local.brief_maker import renew  # what it tells is told by nothing else here
 
-        renew(self._sequencer.reader, self._sequencer.io)
+        reader = self._sequencer.reader
+        before, self._shown = self._shown, reader.view.lsn
+        if closing or self._shown - before < MANY:
+            renew(reader, self._sequencer.io)
 
     def _write_once(self, *, closing: bool) -> bool:
         """Prepare without the append lock, replace under it; False to begin again."""

@@ -158,6 +158,8 @@ class LocalStore:
             return self.reader.find(name, key)
 
     def payload(self, held: Settled | Saved) -> Payload | None:
+        if held.file is None:
+            return payloads.payload_of(self.files, held)
         with self.sequencer.io:
             return payloads.payload_of(self.files, held)
 
