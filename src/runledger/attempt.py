@@ -85,7 +85,9 @@ class Attempt:
     """One entry into one step: from the claim to the recorded outcome, for every form of a step.
 
     The blocking and the asyncio forms differ only in who carries a request to the store, so this class makes the
-    requests and takes the answers, and never waits. ``begun`` while its intent is on record and nothing after it is.
+    requests and takes the answers, and never waits: ``claim`` goes to ``store``, by ``rules`` it is decided what an
+    exception or a doubt means, and ``step`` is what the body gets. ``begun`` while its intent is on record and nothing
+    after it is.
     """
 
     __slots__ = (

@@ -5,7 +5,8 @@ forms are recognised here without a parser, and answered from the brief that the
 the plain form of ``step``, which wraps each command of a script.
 
 A process of our own is short, and most of it is loading: the collector, which finds nothing in that, is off until a
-command runs, and never again walks through what was loaded, nor at the end through anything.
+command runs that is more than a quick answer. It never walks through what was loaded before, nor at the end through
+anything.
 """
 
 from __future__ import annotations

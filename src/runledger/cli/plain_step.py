@@ -1,4 +1,4 @@
-"""The plain form of ``step``, read without a parser: to load argparse and to build one costs as much as an interpreter.
+"""The plain form of ``step``, read without argparse: to load it and to build a parser costs as much as an interpreter.
 
 What is told here is what argparse tells of the same words. Whatever is not plain goes to argparse, which alone knows
 the errors and the help: a word that begins with a dash and is none of ours, a value that is empty or begins with one,
@@ -60,7 +60,7 @@ def read(words: list[str], *, as_json: bool) -> PlainStep | None:
 
 
 def _is_plain(word: str) -> bool:
-    """Whether every parser takes it for a value, and it is UTF-8."""
+    """Whether argparse takes it for a value whatever the option, and it is UTF-8."""
     if not word or word[0] == "-":
         return False
     try:

@@ -65,7 +65,7 @@ def settle(tx: Transaction, s: Settle) -> Decision:
             r.Abort(lsn=0, at="", run=step.run, of=step.lsn, reason=outcome.reason, probed=outcome.probed)
         )
     else:
-        lsn = tx.write(r.Doubt(lsn=0, at="", run=step.run, of=step.lsn, failure=outcome.failure))  # type: ignore[union-attr]
+        lsn = tx.write(r.Doubt(lsn=0, at="", run=step.run, of=step.lsn, failure=outcome.failure))  # type: ignore[union-attr]  # the third kind
     tx.active.discard(s.lsn)
     return lsn, lsn
 

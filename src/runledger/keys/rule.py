@@ -105,4 +105,4 @@ class KeyRule:
 
 
 def _rendered(pieces: list[str | Field], arguments: Mapping[str, Any]) -> str:
-    return "".join([piece if type(piece) is str else piece.render(arguments) for piece in pieces])  # type: ignore[union-attr]
+    return "".join([piece if type(piece) is str else piece.render(arguments) for piece in pieces])  # type: ignore[union-attr]  # else it is a field

@@ -69,7 +69,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     with sequencer.ordered() as tx:
         view, journal = tx.view, reader.journal
         assert journal is not None
-        before = _folded(reader, ledger)
+        before = _reached(reader, ledger)
         _refuse_damage(view, before)
         idle = journal.file is None or view.news <= before
         if not idle:
@@ -135,7 +135,7 @@ def _forget(sequencer: Sequencer, pace: Pace) -> None:
             more = sequencer.reader.forget_some()
 
 
-def _folded(reader: Reader, ledger: Directory) -> int:
+def _reached(reader: Reader, ledger: Directory) -> int:
     """What the last compaction reached; a damaged checkpoint is replaced by the next one."""
     try:
         folded = checkpoint.read(ledger)

@@ -25,11 +25,13 @@ TRIES = 3
 
 
 class Ticket:
-    """One request on its way: what it asks, and in the end what it got. ``durable``: the answer waits for a sync;
+    """One request on its way, and in the end its ``answer`` or its ``error``. ``durable``: the answer waits for a sync;
     ``flushes``: it does not, and a sync is to follow soon.
 
-    Of a thread's ticket ``taken`` says that a leader has it in its batch, ``roused`` that it is its own thread's again:
-    ``settled``, or to lead (``leads``), or to be submitted once more.
+    A ticket that no thread waits for has ``done``, which is called with both, and perhaps ``soon``, which has a call
+    made on the thread of its event loop. Of a thread's ticket ``wake`` is what it sleeps on, ``taken`` says that a
+    leader has it in its batch, ``roused`` that it is its own thread's again: ``settled``, or to lead (``leads``), or to
+    be submitted once more.
     """
 
     done: Callable[[Any, BaseException | None], None] | None = None

@@ -34,8 +34,8 @@ __all__ = ["Behind", "Journal", "segments"]
 class Journal(JournalReader):
     """The position of one writer in the journal of ``directory``.
 
-    ``pending`` are the lines that ``append`` writes, ``sums`` checksums of the segment that were made ahead, if any;
-    those of another one are made anew.
+    ``segment_bytes`` is where a segment ends, ``pending`` are the lines that ``append`` writes, ``sums`` the checksums
+    of the segment that were made ahead, if any; those of another one are made anew.
     """
 
     def __init__(

@@ -43,6 +43,10 @@ def segments(directory: Directory) -> list[int]:
 class JournalReader:
     """The position of one reader, or of a writer as long as it reads, in the journal of ``directory``.
 
+    It stands in the segment ``file`` of ``ledger``, with its ``header``, the ``seed`` of its checksums, and ``sealed``
+    if it is: the last record ends at ``offset``, and what is prepared for more at ``capacity``. ``write``: files are
+    opened for writing, and what cannot be used is refused.
+
     ``lsn`` and ``steps`` are those of the last record read or stamped, ``durable`` the highest LSN known to be on the
     disk. ``torn`` is what a crash left behind the last record, until ``recover`` cut it; ``clean`` is False where bytes
     stand there that are neither a record nor filler, under the append lock the work of a crash. ``unproven`` is where
@@ -52,7 +56,7 @@ class JournalReader:
     def __init__(self, directory: Directory, ledger: str, *, write: bool) -> None:
         self.directory = directory
         self.ledger = ledger
-        self.write_mode = write
+        self.write = write
         self.file: File | None = None
         self.header: Header | None = None
         self.seed = 0
@@ -129,9 +133,9 @@ class JournalReader:
         """The segment that begins with ``first``; to a reader, why it cannot be used."""
         name, ledger = segment_name(first), self.ledger or None
         try:
-            found = open_segment(self.directory, name, first, ledger, after=after, write=self.write_mode)
+            found = open_segment(self.directory, name, first, ledger, after=after, write=self.write)
         except LedgerCorrupt as error:
-            if self.write_mode:
+            if self.write:
                 raise
             return error
         if found is None:
@@ -320,7 +324,7 @@ class JournalReader:
             first,
             self.ledger,
             after=self.header.segment if self.header is not None else None,
-            write=self.write_mode,
+            write=self.write,
         )
         if opened is None:
             if any(later > first for later in segments(self.directory)):

@@ -4,7 +4,8 @@ will do."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import msgspec
 
@@ -18,9 +19,9 @@ from runledger.local.reader import Reader
 from runledger.local.standing import fate_of
 from runledger.record import Record
 from runledger.store import Fate, Known
-from runledger.view import Damage, Owner, View
+from runledger.view import Damage, Identity, Owner, Settled, View, identity_of
 
-__all__ = ["copied", "inspect", "known", "living", "records"]
+__all__ = ["committed", "copied", "inspect", "known", "living", "records"]
 
 SETTLING_S = 0.02
 """A line that another process is still writing is whole after so long, in seconds; what is not by then is torn."""
@@ -51,6 +52,21 @@ def known(reader: Reader, me: str, active: set[int]) -> Known:
     fates = {step.lsn: fate_of(step, owners, me, active) for step in view.open.values()}
     notes = list(unclaimed.notes) if unclaimed is not None else []
     return Known(view, fates, living(view, owners, me), torn, problem, notes, shown, unclaimed)
+
+
+def committed(reader: Reader) -> Iterator[Settled]:
+    """What this run has committed, as of now: from the journal, then from the history, which may know some of it."""
+    reader.refresh()
+    run, fresh = reader.view.run, dict(reader.view.settled)
+    folded = reader.folded() if reader.base else iter(())
+    return _of_run("" if run is None else run.id, fresh, folded)
+
+
+def _of_run(run: str, fresh: dict[Identity, Settled], folded: Iterable[Settled]) -> Iterator[Settled]:
+    news = (step for step in folded if identity_of(step.scope, step.run, step.name, step.key) not in fresh)
+    for step in chain(fresh.values(), news):
+        if run and step.run == run and step.status == "committed":
+            yield step
 
 
 def _with_state_file(reader: Reader) -> View:

@@ -1,7 +1,7 @@
 """A view of one ledger's files that is kept up to date by reading on: checkpoint, then the rest of the journal.
 
 It writes nothing and takes no lock. The store reads through it under the append lock, where what it sees is all there
-is; anybody else sees a recent moment.
+is, and ahead of it, so that little is left to read then; anybody else sees a recent moment.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ AHEAD = 5
 FEW = 64
 """Times to read on without the lock, until what was left was fewer records than that."""
 
-
-MANY = 10_000
+COLLECTED_FROM = 10_000
+"""Settled steps of one loading, from which on the garbage collector has its turn at once."""
 
 PORTION = 250
 """Settled steps that are dropped together: some tenths of a millisecond."""
@@ -46,9 +46,11 @@ PORTION = 250
 class Reader:
     """``view`` is what the files say; ``stale`` that it must be read again from the checkpoint on before it is used.
 
-    ``base`` is the LSN of the checkpoint that the view was built on: settled steps up to there are in the history.
-    ``counting``: settled steps are not kept, only counted, until one is asked for; memory is then bounded by the open
-    steps, however long the journal is.
+    ``files`` are the directories, ``journal`` the position in the segments, None until something is read or where
+    nothing is, ``snapshot`` the state file. ``write``: what is opened may be written to, in segments of
+    ``segment_bytes``; a writer refuses what a reader would call damage. ``base`` is the LSN of the checkpoint that the
+    view rests on: settled steps up to there are in the history. ``counting``: settled steps are not kept, only counted,
+    until one is asked for; memory is then bounded by the open steps, however long the journal is.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class Reader:
         self.base = 0
         self._header: Header | None = None
         self._history: History | None = None
-        self._folded: list[Identity] = []
+        self._to_forget: list[Identity] = []
 
     def for_writing(self) -> None:
         """Read again, with what a writer needs open."""
@@ -96,7 +98,7 @@ class Reader:
                 if header is not None and header is not self._header:
                     self._header = header
                     self.forget_folded()
-                elif self._folded:
+                elif self._to_forget:
                     self.forget_some()
                 return
         for again in range(LOADS):
@@ -137,7 +139,7 @@ class Reader:
             self.snapshot = Snapshot(self.files.run)
         elif self.snapshot is not None:
             self.snapshot.forget()
-        self.view, self.base, self._folded = View(ledger=""), 0, []
+        self.view, self.base, self._to_forget = View(ledger=""), 0, []
         if self.files.ledger is None:
             self.stale = False
             return
@@ -167,7 +169,7 @@ class Reader:
         self.journal = journal
         self._header = journal.header
         self.stale = False
-        if len(view.settled) > MANY and gc.isenabled():
+        if len(view.settled) > COLLECTED_FROM and gc.isenabled():
             gc.collect()  # it is soon due with so many new objects, and then in the middle of a step
 
     def _advance(self, view: View, items: Iterable[Record | Damage]) -> None:
@@ -300,22 +302,22 @@ class Reader:
             return
         self.base = folded.lsn
         if not self.counting:
-            self._folded = list(self.view.settled)
+            self._to_forget = list(self.view.settled)
             self.forget_some()
 
     def forget_some(self) -> bool:
         """Drop a portion of what is folded; whether there is more."""
-        settled, portion = self.view.settled, self._folded[-PORTION:]
+        settled, portion = self.view.settled, self._to_forget[-PORTION:]
         for identity in portion:
             step = settled.get(identity)
             if step is not None and step.lsn <= self.base:
                 del settled[identity]
-        del self._folded[-PORTION:]
-        return bool(self._folded)
+        del self._to_forget[-PORTION:]
+        return bool(self._to_forget)
 
     def unfolded(self) -> int:
         """How many settled steps are not in the history yet, about."""
-        return len(self.view.settled) - len(self._folded)
+        return len(self.view.settled) - len(self._to_forget)
 
     # --- the end ------------------------------------------------------------------------------------------------
 

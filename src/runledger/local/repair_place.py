@@ -104,7 +104,7 @@ def _lock(ledger: Directory, name: str, *, create: bool) -> File | None:
             return None
         raise
     ends = time.monotonic() + WAIT_S
-    while lock is not None and not _is_taken(lock):
+    while lock is not None and not _took(lock):
         if name == COMPACT_LOCK or time.monotonic() > ends:
             lock.close()
             if name == COMPACT_LOCK:
@@ -116,8 +116,8 @@ def _lock(ledger: Directory, name: str, *, create: bool) -> File | None:
     return lock
 
 
-def _is_taken(lock: File) -> bool:
-    """Take it without waiting, as writers do with ``File.lock``; False where another process has it."""
+def _took(lock: File) -> bool:
+    """Take the lock that writers take by ``File.lock``, without waiting; False where another process has it."""
     import portalocker  # not at the top: to load it costs more than most commands take
 
     try:

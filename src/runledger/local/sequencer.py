@@ -3,6 +3,10 @@
 A batch goes through here like this: take the append lock, read what others appended, look at the state file, let
 ``decisions`` answer each request on that view, write all records in one call, free the lock, sync once, answer. The
 lock is held for microseconds and the sync is outside of it, so that several processes share syncs too.
+
+So whatever is long is read before the lock is taken: a journal that was not read yet, and what comes while another
+holds the lock. A lone request with nothing new before it is written record by record, and the disk begins on each while
+it is folded.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from runledger.local.reader import Reader
 from runledger.local.transaction import LocalTransaction, new_owner_id
 from runledger.log import event
 from runledger.options import Options
-from runledger.store import Claim, Move, Settle
+from runledger.store import Claim, Settle
 
 __all__ = ["Sequencer"]
 
@@ -33,14 +37,17 @@ QUICK_SYNC_S = 1e-3
 
 PAUSE_S = 20e-6
 LONGEST_PAUSE_S = 2e-3
-"""Between tries of the append lock: a wait in the kernel would be fairer, and could not be bounded."""
+"""Between tries of the append lock, the first and the longest: a wait in the kernel would be fairer, and could not be
+bounded."""
 
 
 class Sequencer:
-    """One handle's way into the order of records. ``io`` guards the handle's view against its own other threads.
+    """One handle's way into the order of records, for the ledger in ``files``, with the handle's ``options``.
 
-    ``failed`` is the sync that failed: nothing more is acknowledged after it. ``later`` is asked to run ``flush`` after
-    so many seconds, for records that ride.
+    ``reader`` has the view and ``tx`` writes on it; ``io`` guards both against the handle's own other threads.
+    ``failed`` is the sync that failed: nothing more is acknowledged after it. ``forked``: this is a forked child's
+    copy, ``closed``: it was let go; either refuses every call. ``later`` is asked to run ``flush`` after so many
+    seconds, for records that ride.
     """
 
     def __init__(
@@ -144,10 +151,10 @@ class Sequencer:
 
     def _order(self, batch: list[Ticket]) -> tuple[File | None, int]:
         """Decide and write; the file to sync and the LSN that it then is durable up to, if anybody waits for one."""
-        if self._owner_lock is None:
-            self._refuse_unadopted(batch)
-            self.become_owner()
         reader, tx = self.reader, self.tx
+        if self._owner_lock is None:
+            tx.refuse_unadopted([ticket.request for ticket in batch])
+            self.become_owner()
         if reader.stale:
             reader.read_ahead()
         before = reader.view.lsn
@@ -156,7 +163,7 @@ class Sequencer:
             reader.refresh()
             reader.stale = True
             tx.catch_up(look=_asks_for_a_look(batch))
-            # Beside others the disk is told of a record when the lock is free: they wait for it meanwhile.
+            # Beside others the disk begins when the lock is free: to tell it takes a while, in which they wait.
             tx.eager = len(batch) == 1 and batch[0].durable and reader.view.lsn == before
             rests_on = self._decide(batch)
             journal = reader.journal
@@ -233,39 +240,6 @@ class Sequencer:
         except DiskRefused:
             return  # every later call says so
 
-    def _refuse_unadopted(self, batch: list[Ticket]) -> None:
-        """A state file that no journal speaks for forbids steps before anything is made on disk."""
-        self.reader.refresh()
-        snapshot = self.reader.snapshot
-        if (
-            self.files.ledger is None
-            and snapshot is not None
-            and any(type(t.request) is Claim for t in batch)
-        ):
-            snapshot.look(self.reader.view, keep=False)
-            if snapshot.problem is not None:
-                raise snapshot.problem
-        if self.files.ledger is None and all(
-            type(t.request) is Move and t.request.what != "start" for t in batch
-        ):
-            self._refuse_moves(batch)
-
-    def _refuse_moves(self, batch: list[Ticket]) -> None:
-        """Moves of a run that is not there must not leave a ledger behind either."""
-        from runledger.errors import LedgerMissing
-
-        snapshot = self.reader.snapshot
-        if snapshot is not None:
-            snapshot.look(self.reader.view, keep=False)
-        for ticket in batch:
-            if ticket.request.what == "adopt":
-                if snapshot is None or snapshot.missing:
-                    raise LedgerMissing("there is no state file here to adopt")
-            else:
-                if snapshot is not None and snapshot.problem is not None:
-                    raise snapshot.problem
-                raise LedgerMissing(f"there is no run here to {ticket.request.what}")
-
     # --- locks --------------------------------------------------------------------------------------------------
 
     def become_owner(self) -> None:
@@ -317,6 +291,11 @@ class Sequencer:
             self.io.release()
 
     def _wait_for(self, lock: File) -> None:
+        """Try until it is free; what its holders append is read meanwhile, as far as it is there.
+
+        Raises:
+            LedgerBusy: it was not free for as long as the options say.
+        """
         ends = time.monotonic() + self.options.lock_timeout
         pause = PAUSE_S
         self.reader.read_ahead()

@@ -15,10 +15,11 @@ TRIES = 5
 """Times to begin again when somebody else changes the file between our look and our replacement."""
 
 EVERY_S = 1.0
+"""A handle asks so often, in seconds, whether the file may be moved by activity alone: ``Snapshot.due`` says it."""
 
 MANY = 100
-"""Records since the last version: where so many come between two, the next one is there before anybody reads a brief,
-and it makes the brief void."""
+"""Records between two versions, from which on no brief is made: the next version is there before anybody reads one, and
+makes it void."""
 
 
 class StateKeeper:
@@ -82,6 +83,7 @@ class StateKeeper:
         self._writing.release()
 
     def _renew_brief(self, *, closing: bool) -> None:
+        """Not between two versions of a busy handle, but always on closing: that one may be the last."""
         from runledger.local.brief_maker import renew  # what it tells is told by nothing else here
 
         reader = self._sequencer.reader

@@ -14,7 +14,7 @@ from runledger.errors import LedgerError
 from runledger.local import compactor, payloads
 from runledger.local.files import Files
 from runledger.local.group_commit import GroupCommit, Ticket
-from runledger.local.known import known, records
+from runledger.local.known import committed, known, records
 from runledger.local.owner import facts
 from runledger.local.reader import Reader
 from runledger.local.sequencer import Sequencer
@@ -171,17 +171,8 @@ class LocalStore:
     def committed(self) -> Iterator[Settled]:
         with self.sequencer.io:
             self.sequencer.check_usable()
-            self.reader.refresh()
-            run = self.reader.view.run
-            fresh = dict(self.reader.view.settled)
-            folded = self.reader.folded() if self.reader.base else iter(())
-        for settled in fresh.values():
-            if run is not None and settled.run == run.id and settled.status == "committed":
-                yield settled
-        for settled in folded:
-            known = identity_of(settled.scope, settled.run, settled.name, settled.key) in fresh
-            if run is not None and settled.run == run.id and settled.status == "committed" and not known:
-                yield settled
+            found = committed(self.reader)
+        yield from found
 
     def records(self, after: int = 0) -> Iterator[Record | Damage]:
         return records(self.files.root, after)
