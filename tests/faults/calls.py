@@ -61,7 +61,6 @@ def loaded() -> None:
         import_module(f"runledger.{module}")
     for module in (
         "encodings.ascii",
-        "encodings.ascii",
         "structlog",
         "portalocker",
         "sqlite3",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from runledger.local.directory import File
 from runledger.local.layout import BLOCK_BYTES
-from runledger.local.pace import Pace
+
+if TYPE_CHECKING:
+    from runledger.local.pace import Pace
 
 __all__ = ["Sums"]
 
