@@ -81,7 +81,7 @@ def fold(directory: Directory, view: View) -> None:
     """What a compaction writes, up to the deletion of the segments."""
     encoded = checkpoint.encode(view)
     history = History.create(os.path.join(directory.path, HISTORY), view.ledger)  # noqa: PTH118 - the module's own way
-    history.fold(list(view.settled.items()), view.lsn, encoded)
+    history.fold(list(view.settled.values()), view.lsn, encoded)
     history.close()
     checkpoint.write(directory, encoded)
 

@@ -20,7 +20,7 @@ from msgspec import Raw
 from runledger.errors import DiskRefused, LedgerBusy, LedgerCorrupt, LedgerError, LedgerFailed, NewerVersion
 from runledger.local import history_files, history_fold
 from runledger.local.history import History
-from runledger.local.history_rows import Facts, encode_facts, hashes_of
+from runledger.local.history_rows import Facts, encode_facts, hashes_of, identity_of
 from runledger.view import Identity, MarkView, Settled
 
 # The children of these forks only use what was there before any thread.
@@ -32,13 +32,13 @@ NOBODY = 65534
 FOLDER = """
 import sys
 from runledger.local.history import History
-from runledger.view import Identity, Settled
+from runledger.view import Settled
 history = History.open(sys.argv[1], "00ff", read_only=False)
 first = history.meta().steps
 while True:
     batch = [
-        (Identity("r-1", "n", str(i)), Settled(lsn=i + 1, of=i, name="n", key=str(i), scope="run", run="r-1",
-                                               attempt=1, status="committed", at="", owner="o"))
+        Settled(lsn=i + 1, of=i, name="n", key=str(i), scope="run", run="r-1", attempt=1, status="committed", at="",
+                owner="o")
         for i in range(first, first + 300)
     ]
     history.fold(batch, first + 300, b"checkpoint")
@@ -56,15 +56,14 @@ for line in sys.stdin:
 """
 
 
-def outcome(number: int, *, lsn: int | None = None, **changed: Any) -> tuple[Identity, Settled]:
+def outcome(number: int, *, lsn: int | None = None, **changed: Any) -> Settled:
     """The outcome of step ``number``, with some fields changed."""
-    key = str(number)
-    settled = Settled(
+    return Settled(
         **{
             "lsn": number + 1 if lsn is None else lsn,
             "of": number,
             "name": "n",
-            "key": key,
+            "key": str(number),
             "scope": "run",
             "run": "r-1",
             "attempt": 1,
@@ -74,7 +73,6 @@ def outcome(number: int, *, lsn: int | None = None, **changed: Any) -> tuple[Ide
             **changed,
         }
     )
-    return Identity("r-1" if settled.scope == "run" else "", "n", key), settled
 
 
 @pytest.fixture
@@ -125,8 +123,8 @@ class TestOutcomes:
             outcome(3, scope="ledger", unstored="too large"),
         ]
         history.fold(batch, 9, b"checkpoint")
-        for identity, settled in batch:
-            assert history.get(identity) == settled
+        for settled in batch:
+            assert history.get(identity_of(settled)) == settled
         meta = history.meta()
         assert (meta.ledger, meta.lsn, meta.steps, meta.checkpoint) == ("00ff", 9, 3, b"checkpoint")
         assert history.verify() == []
@@ -160,7 +158,7 @@ class TestOutcomes:
         history.fold([aborted], 2, b"a")
         history.fold([committed, aborted], 7, b"b")
         history.fold([aborted], 2, b"a")
-        assert history.get(committed[0]) == committed[1]
+        assert history.get(identity_of(committed)) == committed
         meta = history.meta()
         assert (meta.lsn, meta.steps, meta.checkpoint) == (7, 1, b"b")
         assert history.verify() == []
@@ -245,8 +243,8 @@ class TestDamage:
     @pytest.fixture
     def sound(self, path: Path, history: History) -> tuple[Path, dict[Identity, Settled]]:
         """A closed history of some pages in both trees, and what is in it."""
-        known = dict(outcome(n, reason="x" * 200) for n in range(400))
-        history.fold(known.items(), 400, b"checkpoint")
+        known = {identity_of(one): one for one in (outcome(n, reason="x" * 200) for n in range(400))}
+        history.fold(known.values(), 400, b"checkpoint")
         history.close()
         return path, known
 
@@ -336,13 +334,13 @@ class TestReadOnly:
         for _ in range(2):
             before = contents(path.parent)
             reader = reopened(path, read_only=True)
-            assert reader.get(outcome(1)[0]) == outcome(1)[1]
+            assert reader.get(identity_of(outcome(1))) == outcome(1)
             assert reader.verify() == []
             reader.close()
             assert contents(path.parent) == before
             leave_with_a_log(path, 10, 5)
         reader = reopened(path, read_only=True)
-        assert reader.get(outcome(14)[0]) == outcome(14)[1]
+        assert reader.get(identity_of(outcome(14))) == outcome(14)
         reader.close()
 
     @pytest.mark.parametrize("shared", [True, False])
@@ -363,8 +361,8 @@ class TestReadOnly:
                 with pytest.raises(OSError, match="denied"):
                     (folder / "new").touch()
                 reader = reopened(path, read_only=True)
-                assert all(reader.get(outcome(n)[0]) == outcome(n)[1] for n in range(50))
-                assert reader.get(outcome(50)[0]) is None
+                assert all(reader.get(identity_of(outcome(n))) == outcome(n) for n in range(50))
+                assert reader.get(identity_of(outcome(50))) is None
                 reader.close()
 
             scratch.chmod(0o777)
@@ -388,12 +386,12 @@ class TestReadOnly:
             assert process.stdout is not None
             near = reopened(path, read_only=True)
             for lsn in range(1, 30):
-                assert near.get(outcome(lsn)[0]) is None
+                assert near.get(identity_of(outcome(lsn))) is None
                 history.fold([outcome(lsn)], lsn, b"")
                 process.stdin.write(f"{lsn}\n")
                 process.stdin.flush()
                 assert process.stdout.readline() == f"True {lsn}\n"
-                assert near.get(outcome(lsn)[0]) == outcome(lsn)[1]
+                assert near.get(identity_of(outcome(lsn))) == outcome(lsn)
             near.close()
             process.stdin.close()
 
@@ -474,11 +472,11 @@ class TestFaults:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerBusy):
             history.fold([outcome(1)], 2, b"")
-        assert history.get(outcome(1)[0]) is None
+        assert history.get(identity_of(outcome(1))) is None
         other.execute("ROLLBACK")
         other.close()
         history.fold([outcome(1)], 2, b"")
-        assert history.get(outcome(1)[0]) == outcome(1)[1]
+        assert history.get(identity_of(outcome(1))) == outcome(1)
         history.close()
 
     def test_a_damaged_row_is_not_folded_over(self, path: Path, history: History) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from runledger.local import history_fold
 from runledger.local.history import History
-from runledger.local.history_rows import facts_in
-from runledger.view import Identity, Settled
+from runledger.local.history_rows import facts_in, identity_of
+from runledger.view import Settled
 
 # The children of these forks only use what was there before any thread.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
@@ -29,9 +29,9 @@ def _short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history_fold, "SLICE", SLICE)
 
 
-def outcome(number: int, lsn: int) -> tuple[Identity, Settled]:
+def outcome(number: int, lsn: int) -> Settled:
     """The outcome of step ``number``, recorded as ``lsn``."""
-    step = Settled(
+    return Settled(
         lsn=lsn,
         of=lsn,
         name="n",
@@ -43,7 +43,6 @@ def outcome(number: int, lsn: int) -> tuple[Identity, Settled]:
         at="",
         owner="o-1",
     )
-    return Identity("r-1", "n", str(number)), step
 
 
 BATCH = [outcome(n, n + 1) for n in range(STEPS)]
@@ -120,9 +119,8 @@ def test_a_kill_between_two_slices(tmp_path: Path, word: str, count: int) -> Non
         assert left["entries"] == set(range(1, slices * SLICE + 1))
         assert (left["lsn"], left["steps"]) == (slices * SLICE, slices * SLICE)
         assert left["checkpoint"] == b""
-    assert [history.get(identity) for identity, _ in BATCH[: slices * SLICE]] == [
-        step for _, step in BATCH[: slices * SLICE]
-    ]
+    there = BATCH[: slices * SLICE]
+    assert [history.get(identity_of(step)) for step in there] == there
     history.fold(BATCH, UPTO, b"checkpoint")
     assert told(history) == told(unbroken)
     history.close()
@@ -161,8 +159,8 @@ def test_in_any_order_it_claims_no_more_than_it_has(tmp_path: Path, seed: int) -
         def look(statement: str, other: History = other) -> None:
             if statement.startswith("BEGIN"):
                 claimed = other.meta().lsn
-                for identity, step in batch:
-                    held = other.get(identity)
+                for step in batch:
+                    held = other.get(identity_of(step))
                     assert step.lsn > claimed or (held is not None and held.lsn >= step.lsn)
 
         history._open_connection().set_trace_callback(look)

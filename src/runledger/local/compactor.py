@@ -22,7 +22,6 @@ from runledger.errors import CompactionBusy, DiskRefused, LedgerCorrupt
 from runledger.local import checkpoint
 from runledger.local.directory import Directory
 from runledger.local.history import History
-from runledger.local.history_rows import identity_of
 from runledger.local.journal import segments
 from runledger.local.layout import COMPACT_LOCK, HISTORY, segment_name
 from runledger.local.pace import Pace
@@ -87,7 +86,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
         return {"folded": 0, "upto": upto, "segments": dropped}
     history = _history(sequencer, os.path.join(ledger.path, HISTORY))
     try:
-        history.fold(((identity_of(step), step) for step in settled), upto, encoded, pace)
+        history.fold(settled, upto, encoded, pace)
     finally:
         history.close()
     steps = len(settled)

@@ -259,7 +259,7 @@ class History:
 
     def fold(
         self,
-        batch: Iterable[tuple[Identity, Settled]],
+        batch: Iterable[Settled],
         lsn: int,
         checkpoint: bytes,
         pace: Pace | None = None,

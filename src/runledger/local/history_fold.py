@@ -24,12 +24,11 @@ from runledger.local.history_rows import (
     encode_facts,
     entry_of,
     facts_in,
-    identity_of,
     row_of,
 )
 from runledger.local.layout import FORMAT
 from runledger.local.pace import Pace
-from runledger.view import Identity, Settled
+from runledger.view import Settled
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,11 +48,14 @@ _KNOWN = "SELECT id, entry, crc FROM keys LEFT JOIN outcomes ON outcomes.lsn = k
 
 _lsn_of = attrgetter("lsn")
 
-Batch = Iterable[tuple[Identity, Settled]]
-
 
 def fold(
-    path: str, connection: sqlite3.Connection, batch: Batch, lsn: int, checkpoint: bytes, pace: Pace
+    path: str,
+    connection: sqlite3.Connection,
+    batch: Iterable[Settled],
+    lsn: int,
+    checkpoint: bytes,
+    pace: Pace,
 ) -> int:
     """Take in ``batch`` in slices; durable on return. Returns the LSN that the history is folded up to.
 
@@ -79,12 +81,12 @@ def fold(
     return reached
 
 
-def _by_lsn(batch: Batch, pace: Pace) -> Iterator[Settled]:
+def _by_lsn(batch: Iterable[Settled], pace: Pace) -> Iterator[Settled]:
     """The outcomes of a batch, oldest first. It mostly has them in that order: what is late is sorted alone."""
     ordered: list[Settled] = []
     late: list[Settled] = []
     last = 0
-    for _, settled in batch:
+    for settled in batch:
         if settled.lsn < last:
             late.append(settled)
         else:
@@ -138,7 +140,7 @@ def _rows(part: list[Settled], pace: Pace) -> list[Row]:
     """The rows of outcomes, oldest first: of two of one step the newer one alone."""
     rows: dict[bytes, Row] = {}
     for settled in part:
-        row = row_of(identity_of(settled), settled)
+        row = row_of(settled)
         rows.pop(row.id, None)
         rows[row.id] = row
         pace.turn()

@@ -138,9 +138,9 @@ def identity_of(step: Settled) -> Identity:
     return _new(Identity, (step.run if step.scope == "run" else "", step.name, step.key or ""))
 
 
-def row_of(identity: Identity, step: Settled) -> Row:
+def row_of(step: Settled) -> Row:
     """The row of an outcome."""
-    key, other = hashes_of(identity)
+    key, other = hashes_of(identity_of(step))
     return Row(key, other, step.lsn, _encode(step))
 
 

@@ -27,7 +27,7 @@ from runledger.local.repair_losses import Change, beyond, claimed, of_history, o
 from runledger.local.repair_read import is_odd, small
 from runledger.local.repair_segments import Found, chosen, found_in, ledger_of
 from runledger.record import Record
-from runledger.view import Damage, Identity, Settled, View
+from runledger.view import Damage, Settled, View
 
 __all__ = ["Rebuilt", "rebuild"]
 
@@ -162,7 +162,7 @@ class _Builder:
             finally:
                 journal.close()
             encoded = checkpoint.encode(view)
-            history.fold(list(view.settled.items()), view.lsn, encoded)
+            history.fold(list(view.settled.values()), view.lsn, encoded)
         finally:
             history.close()
         checkpoint.write(self.target, encoded)
@@ -203,7 +203,7 @@ class _Builder:
             advance(base, of_history(f"{self.origin}/{HISTORY}", reason, base, history, facts))
         return history
 
-    def _still_in_segments(self, ledger: str, upto: int) -> Iterator[list[tuple[Identity, Settled]]]:
+    def _still_in_segments(self, ledger: str, upto: int) -> Iterator[list[Settled]]:
         """Outcomes of records that were folded and not yet dropped."""
         journal = Journal(self.target, ledger, write=False)
         old = View(ledger=ledger)
@@ -214,7 +214,7 @@ class _Builder:
                         advance(old, item)
         finally:
             journal.close()
-        yield list(old.settled.items())
+        yield list(old.settled.values())
 
     def _told(self, item: Record | Damage) -> Record | Damage:
         """Damage as it is to be told later: where its file is kept, and with what one shows that was set aside."""

@@ -26,7 +26,7 @@ from runledger.local.history_rows import (
     meta_row,
 )
 from runledger.local.layout import HISTORY
-from runledger.view import Identity, Settled
+from runledger.view import Settled
 
 __all__ = ["Damaged", "Verdict", "verdict_on"]
 
@@ -100,7 +100,7 @@ class Damaged:
         except (LedgerCorrupt, *_UNREADABLE):
             pass  # it tells that much and no more
 
-    def outcomes(self, highest: int) -> Iterator[list[tuple[Identity, Settled]]]:
+    def outcomes(self, highest: int) -> Iterator[list[Settled]]:
         """Every outcome up to the LSN ``highest`` that still has its checksum, some at a time."""
         asked = 0
         for low in range(1, highest + 1, AT_ONCE):
@@ -114,7 +114,7 @@ class Damaged:
                     ranges += [(middle + 1, last), (first, middle)]
                 steps = [step for entry, crc in rows or () if (step := _step(entry, crc)) is not None]
                 if steps:
-                    yield [(identity_of(step), step) for step in steps]
+                    yield steps
             if asked >= ASKED:
                 return
 
