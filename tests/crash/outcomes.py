@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from itertools import count
 
 from tests.crash.pages import Choice
 
@@ -105,6 +104,3 @@ OUTCOMES: dict[str, Choice] = {
 def outcome(name: str | int) -> Choice:
     """A telling outcome by its name, any other by a number."""
     return OUTCOMES[name] if isinstance(name, str) else Seeded(name)
-
-
-numbered = count()

@@ -7,13 +7,11 @@ the disk perhaps another, and no later sync settles that for a sector that is no
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 __all__ = ["SECTOR", "Choice", "Pages"]
 
 SECTOR = 512
-
-T = TypeVar("T")
 
 
 class Choice(Protocol):

@@ -6,7 +6,7 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -182,9 +182,6 @@ def names_the_place(root: Path, path: Path, offset: int) -> Finding:
     here = [f for f in findings if Path(f.file) == path]
     assert here, f"{path.name}, offset {offset} (line {begin}): {findings}"
     return here[0]
-
-
-Spoil = Callable[[Made], object]
 
 
 def bits(path: Path, count: int, seed: int) -> Iterator[tuple[int, int]]:

@@ -24,9 +24,6 @@ from tests.support.children import Child, command, ran
 from tests.support.quick import ASKED, agreed, from_brief, kept_ready
 from tests.support.tree import newest, records, state, state_file
 
-LATER_S = 1.5
-"""Longer than ``last_activity`` stands still."""
-
 
 @pytest.fixture
 def left(root: Path) -> Path:

@@ -9,9 +9,7 @@ from runledger.advice.judge import FEW, Advice, Judged, Range
 from runledger.granularity.estimate import quantile
 from runledger.pictures.words import amount, percent, seconds, span
 
-__all__ = ["DAY", "lede", "ranged", "said", "uncertain"]
-
-DAY = 86400.0
+__all__ = ["lede", "ranged", "said", "uncertain"]
 
 
 def lede(advice: Advice) -> Iterator[str]:

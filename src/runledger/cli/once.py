@@ -18,7 +18,7 @@ from runledger.local.files import find_root
 from runledger.local.store import LocalStore
 from runledger.store import Claim
 
-__all__ = ["codes_of", "step"]
+__all__ = ["step"]
 
 
 def step(args: Any) -> int:
@@ -50,7 +50,7 @@ def _step(args: Any, outcome: Outcome) -> int:
     timeout = None if args.timeout is None else parse_duration(args.timeout)
     if timeout == 0:
         raise UsageError("--timeout: no command can be done in no time")
-    effect = Effect(args.command, args.probe, codes_of(args.aborts_on or ""), timeout)
+    effect = Effect(args.command, args.probe, _codes_of(args.aborts_on or ""), timeout)
     store = LocalStore(find_root(None))
     try:
         return effect.run(store, claim, outcome)
@@ -69,7 +69,7 @@ def _close(store: LocalStore, claim: Claim, outcome: Outcome) -> None:
         note(error.message)
 
 
-def codes_of(text: str) -> frozenset[int]:
+def _codes_of(text: str) -> frozenset[int]:
     """Exit statuses as ``3,4,10-12``. Raises UsageError for anything else; 0 is no failure."""
     codes: set[int] = set()
     for part in filter(None, (part.strip() for part in text.split(","))):

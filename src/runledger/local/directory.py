@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from runledger.errors import DiskRefused
 
-__all__ = ["LINKED", "Directory", "File", "Stat", "is_misshapen", "refused", "unusable"]
+__all__ = ["LINKED", "LOCKS_WANTED", "Directory", "File", "Stat", "is_misshapen", "refused", "unusable"]
 
 _advise = getattr(os, "posix_fadvise", None)
 
@@ -32,6 +32,9 @@ DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
 LINKED = "it has a second name (a hard link), under which a write would show too"
+
+LOCKS_WANTED = "Keep .run/ on a local file system with working flock()."
+"""The next step where ``flock`` does not work."""
 
 _NEVER_WRITTEN = (APPEND_LOCK, COMPACT_LOCK)
 """Only locked; and to put another file in the place of one that somebody holds would let two in."""
@@ -240,7 +243,7 @@ class File:
             reason = error.strerror or str(error)
             raise LockUnavailable(
                 f"file locks do not work on {self.path}: {reason}",
-                hint="Keep .run/ on a local file system with working flock().",
+                hint=LOCKS_WANTED,
                 path=self.path,
                 errno=error.errno,
             ) from error

@@ -15,6 +15,9 @@ GITIGNORE = b"*\n"
 SHARED_MODE = 0o755
 """``.run`` has other readers than us, as far as the umask lets them; only the ledger in it is private."""
 
+_BELOW = f"{RUN}/{LEDGER}"
+"""The ledger, from the root on."""
+
 
 def find_root(root: str | os.PathLike[str] | None) -> str:
     """The directory whose ``.run`` is meant: the argument, else RUNLEDGER_DIR, else the nearest ancestor of the working
@@ -35,9 +38,6 @@ def find_root(root: str | os.PathLike[str] | None) -> str:
         if parent == at:
             return here
         at = parent
-
-
-_BELOW = f"{RUN}/{LEDGER}"
 
 
 class Files:

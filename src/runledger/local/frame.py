@@ -31,7 +31,7 @@ __all__ = [
 _CRC = b',"crc":"'
 _CRC_BYTES = len(_CRC) + 8 + 2
 
-encode_json = msgspec.json.Encoder().encode
+_encode_json = msgspec.json.Encoder().encode
 _decode_record = msgspec.json.Decoder(Record)
 
 
@@ -77,7 +77,7 @@ def seed_of(segment: str) -> int:
 
 def line_of(struct: msgspec.Struct, seed: int) -> bytes:
     """The finished line of a record, header or seal, with its checksum and line feed."""
-    body = encode_json(struct)[:-1]
+    body = _encode_json(struct)[:-1]
     return b'%s,"crc":"%08x"}\n' % (body, crc32(body, seed))
 
 

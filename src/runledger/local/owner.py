@@ -16,7 +16,7 @@ from weakref import WeakSet
 import msgspec
 
 from runledger.errors import DiskRefused, LockUnavailable
-from runledger.local.directory import Directory, File
+from runledger.local.directory import LOCKS_WANTED, Directory, File
 from runledger.local.process import OwnerFacts, ended, facts, is_stopped
 from runledger.view import Owner
 
@@ -27,7 +27,6 @@ FIRST_LOCK_S = 10.0
 
 _TRIES = 100
 _PAUSE_S = 0.0005
-_HINT = "Keep .run/ on a local file system with working flock()."
 
 
 class Fate(msgspec.Struct, frozen=True):
@@ -133,7 +132,7 @@ def _refuse_empty_promise(owners: Directory, name: str) -> None:
     if not works:
         raise LockUnavailable(
             f"file locks do not work on {owners.path}: the same file could be locked twice",
-            hint=_HINT,
+            hint=LOCKS_WANTED,
             path=f"{owners.path}/{name}",
             errno=errno.ENOLCK,
         )
@@ -168,7 +167,7 @@ def _lock_in_time(
         _silent.add(owners.path)
         raise LockUnavailable(
             f"file locks do not answer on {file.path}: flock() did not return within {seconds:g} s",
-            hint=_HINT,
+            hint=LOCKS_WANTED,
             path=file.path,
             errno=errno.ETIMEDOUT,
         )

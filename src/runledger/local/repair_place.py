@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from runledger.errors import CompactionBusy, DiskRefused, LedgerBusy, LedgerMissing, LockUnavailable
-from runledger.local.directory import Directory, File, is_misshapen
+from runledger.local.directory import LOCKS_WANTED, Directory, File, is_misshapen
 from runledger.local.layout import APPEND_LOCK, BROKEN, COMPACT_LOCK, LEDGER, OWNERS, REPAIRED, RUN
 from runledger.local.repair_read import opened
 
@@ -127,7 +127,7 @@ def _took(lock: File) -> bool:
     except portalocker.exceptions.LockException as error:
         raise LockUnavailable(
             f"file locks do not work on {lock.path}: {error}",
-            hint="Keep .run/ on a local file system with working flock().",
+            hint=LOCKS_WANTED,
             path=lock.path,
             errno=None,
         ) from error

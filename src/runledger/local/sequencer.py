@@ -118,7 +118,8 @@ class Sequencer:
             ticket.settled = True
 
     def _refuse(self, batch: list[Ticket], error: Exception) -> None:
-        """Nothing of a batch was written. The numbers of its claims are free again and may soon be another's."""
+        """Nobody is told of anything in it; a record of a lone request may have been written, and is then in doubt. The
+        numbers of its claims may soon be another's."""
         for ticket in batch:
             if isinstance(ticket.request, Claim):
                 self.tx.active.discard(ticket.request.memo.pop("lsn", 0))
