@@ -71,9 +71,8 @@ def installed(computer: Computer) -> Iterator[None]:
         patch.setattr(store, "_stores", WeakSet())
         patch.setattr(store, "Worker", lambda: Desk(computer))
         patch.setattr(history_files, "connect", _connecting(computer, history_files.connect))
-        patch.setattr(
-            history_fold, "SLICE", 2
-        )  # so that a compaction of a few steps is cut off between two slices too
+        # So that a compaction of a few steps is cut off between two slices too.
+        patch.setattr(history_fold, "SLICE", 2)
         yield
 
 
