@@ -144,20 +144,20 @@ class Sequencer:
 
     def _order(self, batch: list[Ticket]) -> tuple[File | None, int]:
         """Decide and write; the file to sync and the LSN that it then is durable up to, if anybody waits for one."""
-        if self._owner_lock is None:
-            self._refuse_unadopted(batch)
-            self.become_owner()
         reader, tx = self.reader, self.tx
-        if reader.stale:
-            reader.read_ahead()
+        if self._owner_lock is None or reader.stale:
+            self._prepare(batch)
         before = reader.view.lsn
         lock = self._take_append_lock()
         try:
             reader.refresh()
             reader.stale = True
-            tx.catch_up(look=_asks_for_a_look(batch))
+            alone = len(batch) == 1
+            look = type(batch[0].request) is not Settle if alone else _asks_for_a_look(batch)
+            if look or reader.journal is None or not reader.journal.clean:
+                tx.catch_up(look=look)
             # Beside others the disk is told of a record when the lock is free: they wait for it meanwhile.
-            tx.eager = len(batch) == 1 and batch[0].durable and reader.view.lsn == before
+            tx.eager = alone and batch[0].durable and reader.view.lsn == before
             rests_on = self._decide(batch)
             journal = reader.journal
             if journal is None:
@@ -181,6 +181,14 @@ class Sequencer:
                     self._later(self.options.flush_interval)
                     break
         return None, 0
+
+    def _prepare(self, batch: list[Ticket]) -> None:
+        """Have what a writer needs, and read all that is there: nobody has to wait for that under the append lock."""
+        if self._owner_lock is None:
+            self._refuse_unadopted(batch)
+            self.become_owner()
+        if self.reader.stale:
+            self.reader.read_ahead()
 
     def _decide(self, batch: list[Ticket]) -> int:
         """Answer or refuse each; the LSN that has to be durable before anybody is told."""

@@ -287,7 +287,8 @@ class LocalStore:
         """What follows a durable record: the snapshot, and a compaction when the journal is long."""
         if moved or self.state_keeper.is_due():
             self.state_keeper.after_records(moved=moved)
-        if self._is_long():
+        limit = self.options.compact_after
+        if limit and len(self.reader.view.settled) >= limit and self._is_long():
             threading.Thread(target=self._compact_unasked, name="runledger-compaction", daemon=True).start()
 
     def _is_long(self) -> bool:
