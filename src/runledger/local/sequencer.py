@@ -22,9 +22,10 @@ from runledger.local.layout import APPEND_LOCK
 from runledger.local.owner import FIRST_LOCK_S, OwnerLock
 from runledger.local.reader import Reader
 from runledger.local.transaction import LocalTransaction, new_owner_id
+from runledger.local.unadopted import refuse_unadopted
 from runledger.log import event
 from runledger.options import Options
-from runledger.store import Claim, Move, Settle
+from runledger.store import Claim, Settle
 
 __all__ = ["Sequencer"]
 
@@ -185,7 +186,7 @@ class Sequencer:
     def _prepare(self, batch: list[Ticket]) -> None:
         """Have what a writer needs, and read all that is there: nobody has to wait for that under the append lock."""
         if self._owner_lock is None:
-            self._refuse_unadopted(batch)
+            refuse_unadopted(self.files, self.reader, batch)
             self.become_owner()
         if self.reader.stale:
             self.reader.read_ahead()
@@ -240,39 +241,6 @@ class Sequencer:
             self.sync(file, upto)
         except DiskRefused:
             return  # every later call says so
-
-    def _refuse_unadopted(self, batch: list[Ticket]) -> None:
-        """A state file that no journal speaks for forbids steps before anything is made on disk."""
-        self.reader.refresh()
-        snapshot = self.reader.snapshot
-        if (
-            self.files.ledger is None
-            and snapshot is not None
-            and any(type(t.request) is Claim for t in batch)
-        ):
-            snapshot.look(self.reader.view, keep=False)
-            if snapshot.problem is not None:
-                raise snapshot.problem
-        if self.files.ledger is None and all(
-            type(t.request) is Move and t.request.what != "start" for t in batch
-        ):
-            self._refuse_moves(batch)
-
-    def _refuse_moves(self, batch: list[Ticket]) -> None:
-        """Moves of a run that is not there must not leave a ledger behind either."""
-        from runledger.errors import LedgerMissing
-
-        snapshot = self.reader.snapshot
-        if snapshot is not None:
-            snapshot.look(self.reader.view, keep=False)
-        for ticket in batch:
-            if ticket.request.what == "adopt":
-                if snapshot is None or snapshot.missing:
-                    raise LedgerMissing("there is no state file here to adopt")
-            else:
-                if snapshot is not None and snapshot.problem is not None:
-                    raise snapshot.problem
-                raise LedgerMissing(f"there is no run here to {ticket.request.what}")
 
     # --- locks --------------------------------------------------------------------------------------------------
 
