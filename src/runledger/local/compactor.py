@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 from runledger.errors import CompactionBusy, DiskRefused, LedgerCorrupt
 from runledger.local import checkpoint
 from runledger.local.directory import Directory
+from runledger.local.history import History
+from runledger.local.history_rows import identity_of
 from runledger.local.journal import segments
 from runledger.local.layout import COMPACT_LOCK, HISTORY, segment_name
 from runledger.local.pace import Pace
@@ -30,7 +32,6 @@ from runledger.record import Compacted
 from runledger.view import View
 
 if TYPE_CHECKING:
-    from runledger.local.history import History
     from runledger.local.reader import Reader
     from runledger.local.sequencer import Sequencer
     from runledger.local.state_keeper import StateKeeper
@@ -84,8 +85,6 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     if idle:
         dropped = _drop(ledger, before)
         return {"folded": 0, "upto": upto, "segments": dropped}
-    from runledger.local.history_rows import identity_of
-
     history = _history(sequencer, os.path.join(ledger.path, HISTORY))
     try:
         history.fold(((identity_of(step), step) for step in settled), upto, encoded, pace)
@@ -165,8 +164,6 @@ def _remove_leftovers(ledger: Directory) -> None:
 
 def _history(sequencer: Sequencer, path: str) -> History:
     """The history to fold into: a new one only where nothing was ever folded."""
-    from runledger.local.history import History  # every writer loads this module, few compact
-
     reader = sequencer.reader
     if reader.base:
         with sequencer.io:  # whoever looks a key up meanwhile uses the same connection

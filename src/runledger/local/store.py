@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from runledger.errors import LedgerError
-from runledger.local import compactor, payloads
+from runledger.local import payloads
 from runledger.local.files import Files
 from runledger.local.group_commit import GroupCommit, Ticket
 from runledger.local.known import known, records
@@ -190,7 +190,7 @@ class LocalStore:
         self.sequencer.check_usable()
         with self._compacting:
             self.sequencer.check_usable()
-            return compactor.compact(self.sequencer, self.state_keeper)
+            return self._fold()
 
     def fate(self, step: OpenStep) -> Fate:
         """Whether the holder of an open step is alive, and how that is known."""
@@ -295,11 +295,16 @@ class LocalStore:
         limit = self.options.compact_after
         return bool(limit) and self.reader.unfolded() >= limit and not self._compacting.locked()
 
+    def _fold(self) -> dict[str, Any]:
+        from runledger.local.compactor import compact  # every writer loads this module, few compact
+
+        return compact(self.sequencer, self.state_keeper)
+
     def _compact_unasked(self) -> None:
         if not self._compacting.acquire(blocking=False):
             return
         try:
-            compactor.compact(self.sequencer, self.state_keeper)
+            self._fold()
         except LedgerError as error:
             event("warning", "compaction.put_off", reason=error.message)
         finally:
