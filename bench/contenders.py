@@ -7,6 +7,8 @@ put its result on the disk. To add one: subclass, name it, list it in CONTENDERS
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -113,6 +115,64 @@ class CAppend(CPrefilled):
 
     name = "c-append"
     prefilled = False
+
+
+class BareCalls(Contender):
+    """The system calls of one of our steps from a bare Python loop: nothing is decided, encoded or folded. What is
+    above this cannot be had with the same promises to other processes, however the code is written.
+
+    For each record the lock is taken, the place looked at, what others appended asked for, the record written, the disk
+    told to begin, the lock let go, and the record synced; before an intent the state file is looked at.
+    """
+
+    name = "bare-calls"
+    effects = False
+    syncs = True
+    LINE = b"x" * 200
+    FILLER = 32 << 20
+
+    def open(self, directory: Path) -> None:
+        ledger = directory / ".run" / "ledger"
+        ledger.mkdir(parents=True)
+        (directory / ".run" / "state.json").write_bytes(self.LINE)
+        self._top, self._run = (os.open(at, os.O_RDONLY) for at in (directory, directory / ".run"))
+        self._lock = os.open(ledger / "lock", os.O_RDWR | os.O_CREAT)
+        self._file = os.open(ledger / "file", os.O_RDWR | os.O_CREAT)
+        os.pwrite(self._file, b"\n" * self.FILLER, 0)
+        os.fsync(self._file)
+        self._end = len(self.LINE)
+
+    def step(self, key: str) -> None:
+        del key
+        self._record(look=True)
+        self._record(look=False)
+
+    def _record(self, *, look: bool) -> None:
+        file, end = self._file, self._end
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.stat(".run/ledger", dir_fd=self._top, follow_symlinks=False)
+        os.pread(file, 21, end - 20)
+        if look:
+            os.stat("state.json", dir_fd=self._run, follow_symlinks=False)
+        os.pwrite(file, self.LINE, end)
+        if self.syncs:
+            os.posix_fadvise(file, end, len(self.LINE), os.POSIX_FADV_DONTNEED)
+        fcntl.flock(self._lock, fcntl.LOCK_UN)
+        if self.syncs:
+            os.fdatasync(file)
+        end += len(self.LINE)
+        self._end = end if end < self.FILLER else len(self.LINE)
+
+    def close(self) -> None:
+        for fd in (self._file, self._lock, self._run, self._top):
+            os.close(fd)
+
+
+class BareCallsUnsynced(BareCalls):
+    """The same without syncs: an idempotent step."""
+
+    name = "bare-calls-unsynced"
+    syncs = False
 
 
 class Sqlite(Contender):
@@ -226,6 +286,8 @@ CONTENDERS: dict[str, type[Contender]] = {
     for kind in (
         CPrefilled,
         CAppend,
+        BareCalls,
+        BareCallsUnsynced,
         Sqlite,
         Runledger,
         RunledgerBlock,
