@@ -19,7 +19,7 @@ step with many times its share of that, and would be half over before threads an
 GROUPS = {
     "external": ("runledger", "c-prefilled", "c-append", "sqlite", "bare-calls"),
     "fresh": ("runledger:fresh=100", "sqlite:fresh=100"),
-    "riding": ("runledger-riding", "runledger", "sqlite"),
+    "riding": ("runledger-riding", "runledger", "sqlite", "bare-calls-riding", "bare-calls"),
     "threads-8": ("runledger:threads=8", "sqlite:threads=8", "c-prefilled:threads=8"),
     "threads-32": ("runledger:threads=32", "sqlite:threads=32"),
     "tasks": ("runledger:tasks=1", "runledger:tasks=8", "runledger:tasks=32"),
@@ -38,6 +38,8 @@ def measure(setting: Setting, names: Sequence[str]) -> Iterator[Row]:
             if name == "processes":
                 race.add("processes", ["runledger"])
                 race.add("processes", ["runledger"], processes=8)
+                race.add("processes", ["bare-calls"])
+                race.add("processes", ["bare-calls"], processes=8)
             if name == "bytes":
                 race.add("bytes", ["runledger", "sqlite"])
             if name == "peers":
@@ -85,6 +87,9 @@ def _fresh(race: Race, setting: Setting) -> Iterator[Row]:
 def _riding(race: Race, setting: Setting) -> Iterator[Row]:
     yield at_least("riding commit ÷ both syncs", 1.8, race.ratio("riding", "runledger-riding", "runledger"))
     yield at_least("riding commit ÷ SQLite WAL FULL", 2, race.ratio("riding", "runledger-riding", "sqlite"))
+    bare = "the bare system calls of a riding step"
+    yield beside(f"{bare} ÷ those of both syncs", race.ratio("riding", "bare-calls-riding", "bare-calls"))
+    yield beside(f"{bare} ÷ SQLite WAL FULL", race.ratio("riding", "bare-calls-riding", "sqlite"))
 
 
 def _threads(race: Race, setting: Setting) -> Iterator[Row]:
@@ -100,6 +105,8 @@ def _processes(race: Race, setting: Setting) -> Iterator[Row]:
     note = _cpu(race, "processes", "runledger*8")
     ratio = race.ratio("processes", "runledger*8", "runledger")
     yield at_least("8 processes ÷ one process", 2.5, ratio, note=note)
+    ratio = race.ratio("processes", "bare-calls*8", "bare-calls")
+    yield beside("8 processes ÷ one process, bare system calls", ratio)
 
 
 def _tasks(race: Race, setting: Setting) -> Iterator[Row]:
