@@ -7,8 +7,11 @@ put its result on the disk. To add one: subclass, name it, list it in CONTENDERS
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -115,6 +118,86 @@ class CAppend(CPrefilled):
     prefilled = False
 
 
+class BareCalls(Contender):
+    """The system calls of one of our steps from a bare Python loop: nothing is decided, encoded or folded. What is
+    above this cannot be had with the same promises to other processes, however the code is written.
+
+    For each record the lock is taken, the place looked at, what others appended asked for, the record written, the disk
+    told to begin, the lock let go, and the record synced; before an intent the state file is looked at. Of several
+    processes each writes a stretch of its own: what others appended is not read.
+    """
+
+    name = "bare-calls"
+    effects = False
+    synced = (True, True)
+    """The intent, and the commit."""
+    LINE = b"x" * 200
+    STRETCH, STRETCHES = 512 << 10, 64
+    PAUSE_S = 20e-6
+
+    def open(self, directory: Path) -> None:
+        ledger = directory / ".run" / "ledger"
+        ledger.mkdir(parents=True, exist_ok=True)
+        (directory / ".run" / "state.json").write_bytes(self.LINE)
+        self._top, self._run = (os.open(at, os.O_RDONLY) for at in (directory, directory / ".run"))
+        self._lock = os.open(ledger / "lock", os.O_RDWR | os.O_CREAT)
+        self._file = os.open(ledger / "file", os.O_RDWR | os.O_CREAT)
+        self._begin = self.STRETCH * (os.getpid() % self.STRETCHES)
+        os.pwrite(self._file, b"\n" * self.STRETCH, self._begin)
+        os.fsync(self._file)
+        self._end = self._begin + len(self.LINE)
+
+    def step(self, key: str) -> None:
+        del key
+        intent, commit = self.synced
+        self._record(look=True, sync=intent)
+        self._record(look=False, sync=commit)
+
+    def _take_lock(self) -> None:
+        while True:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(self.PAUSE_S)
+            else:
+                return
+
+    def _record(self, *, look: bool, sync: bool) -> None:
+        file, end = self._file, self._end
+        self._take_lock()
+        os.stat(".run/ledger", dir_fd=self._top, follow_symlinks=False)
+        os.pread(file, 21, end - 20)
+        if look:
+            os.stat("state.json", dir_fd=self._run, follow_symlinks=False)
+        os.pwrite(file, self.LINE, end)
+        if sync:
+            os.posix_fadvise(file, end, len(self.LINE), os.POSIX_FADV_DONTNEED)
+        fcntl.flock(self._lock, fcntl.LOCK_UN)
+        if sync:
+            os.fdatasync(file)
+        end += len(self.LINE)
+        within = end + len(self.LINE) < self._begin + self.STRETCH
+        self._end = end if within else self._begin + len(self.LINE)
+
+    def close(self) -> None:
+        for fd in (self._file, self._lock, self._run, self._top):
+            os.close(fd)
+
+
+class BareCallsUnsynced(BareCalls):
+    """The same without syncs: an idempotent step."""
+
+    name = "bare-calls-unsynced"
+    synced = (False, False)
+
+
+class BareCallsRiding(BareCalls):
+    """The same with one sync: a commit that rides."""
+
+    name = "bare-calls-riding"
+    synced = (True, False)
+
+
 class Sqlite(Contender):
     """SQLite, WAL, synchronous FULL: two transactions; one connection, and a lock where threads share it."""
 
@@ -128,8 +211,6 @@ class Sqlite(Contender):
     LOOK = "SELECT i.key, c.result FROM intents i LEFT JOIN commits c ON c.key = i.key WHERE i.key = ?"
 
     def open(self, directory: Path) -> None:
-        import time
-
         import msgspec
 
         self._now = time.time
@@ -226,6 +307,9 @@ CONTENDERS: dict[str, type[Contender]] = {
     for kind in (
         CPrefilled,
         CAppend,
+        BareCalls,
+        BareCallsRiding,
+        BareCallsUnsynced,
         Sqlite,
         Runledger,
         RunledgerBlock,

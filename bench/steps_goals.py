@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from bench.interleave import Race, Turn
 from bench.setting import Setting
 from bench.syncs import syncs_of
-from bench.table import Row, at_least, at_most, guarded
+from bench.table import Row, at_least, at_most, beside, guarded
 from runledger.bench.timing import Spread, spread
 
 __all__ = ["GOALS", "measure"]
@@ -17,13 +17,13 @@ TURN_S = 0.3
 step with many times its share of that, and would be half over before threads and processes are at their pace."""
 
 GROUPS = {
-    "external": ("runledger", "c-prefilled", "c-append", "sqlite"),
+    "external": ("runledger", "c-prefilled", "c-append", "sqlite", "bare-calls"),
     "fresh": ("runledger:fresh=100", "sqlite:fresh=100"),
-    "riding": ("runledger-riding", "runledger", "sqlite"),
+    "riding": ("runledger-riding", "runledger", "sqlite", "bare-calls-riding", "bare-calls"),
     "threads-8": ("runledger:threads=8", "sqlite:threads=8", "c-prefilled:threads=8"),
     "threads-32": ("runledger:threads=32", "sqlite:threads=32"),
     "tasks": ("runledger:tasks=1", "runledger:tasks=8", "runledger:tasks=32"),
-    "idempotent": ("runledger-idempotent", "runledger"),
+    "idempotent": ("runledger-idempotent", "runledger", "bare-calls-unsynced"),
 }
 """What is compared within each round."""
 
@@ -38,6 +38,8 @@ def measure(setting: Setting, names: Sequence[str]) -> Iterator[Row]:
             if name == "processes":
                 race.add("processes", ["runledger"])
                 race.add("processes", ["runledger"], processes=8)
+                race.add("processes", ["bare-calls"])
+                race.add("processes", ["bare-calls"], processes=8)
             if name == "bytes":
                 race.add("bytes", ["runledger", "sqlite"])
             if name == "peers":
@@ -66,7 +68,12 @@ def _enter_peers(race: Race, setting: Setting) -> None:
 
 def _external(race: Race, setting: Setting) -> Iterator[Row]:
     step = "external step, one thread, both syncs"
-    yield at_least(f"{step} ÷ C, prefilled", 0.92, race.ratio("external", "runledger", "c-prefilled"))
+    note = _cpu(race, "external", "runledger")
+    ratio = race.ratio("external", "runledger", "c-prefilled")
+    yield at_least(f"{step} ÷ C, prefilled", 0.92, ratio, note=note)
+    bare = "a step's bare system calls from Python, both syncs"
+    yield beside(f"{bare} ÷ C, prefilled", race.ratio("external", "bare-calls", "c-prefilled"))
+    yield beside(f"external step ÷ {bare}", race.ratio("external", "runledger", "bare-calls"))
     append = 2 if setting.journal else 1.3
     yield at_least(f"{step} ÷ C, append", append, race.ratio("external", "runledger", "c-append"))
     yield at_least(f"{step} ÷ SQLite WAL FULL", 1.1, race.ratio("external", "runledger", "sqlite"))
@@ -80,24 +87,33 @@ def _fresh(race: Race, setting: Setting) -> Iterator[Row]:
 def _riding(race: Race, setting: Setting) -> Iterator[Row]:
     yield at_least("riding commit ÷ both syncs", 1.8, race.ratio("riding", "runledger-riding", "runledger"))
     yield at_least("riding commit ÷ SQLite WAL FULL", 2, race.ratio("riding", "runledger-riding", "sqlite"))
+    bare = "the bare system calls of a riding step"
+    yield beside(f"{bare} ÷ those of both syncs", race.ratio("riding", "bare-calls-riding", "bare-calls"))
+    yield beside(f"{bare} ÷ SQLite WAL FULL", race.ratio("riding", "bare-calls-riding", "sqlite"))
 
 
 def _threads(race: Race, setting: Setting) -> Iterator[Row]:
     for threads, limit in ((8, 5), (32, 12)):
         ratio = race.ratio(f"threads-{threads}", f"runledger:threads={threads}", f"sqlite:threads={threads}")
-        yield at_least(f"{threads} threads, both syncs ÷ SQLite WAL FULL", limit, ratio)
+        note = _cpu(race, f"threads-{threads}", f"runledger:threads={threads}")
+        yield at_least(f"{threads} threads, both syncs ÷ SQLite WAL FULL", limit, ratio, note=note)
     ratio = race.ratio("threads-8", "runledger:threads=8", "c-prefilled:threads=8")
     yield at_least("8 threads, both syncs ÷ C, leader and followers", 0.9, ratio)
 
 
 def _processes(race: Race, setting: Setting) -> Iterator[Row]:
-    yield at_least("8 processes ÷ one process", 2.5, race.ratio("processes", "runledger*8", "runledger"))
+    note = _cpu(race, "processes", "runledger*8")
+    ratio = race.ratio("processes", "runledger*8", "runledger")
+    yield at_least("8 processes ÷ one process", 2.5, ratio, note=note)
+    ratio = race.ratio("processes", "bare-calls*8", "bare-calls")
+    yield beside("8 processes ÷ one process, bare system calls", ratio)
 
 
 def _tasks(race: Race, setting: Setting) -> Iterator[Row]:
     for tasks, limit in ((8, 5), (32, 12)):
         ratio = race.ratio("tasks", f"runledger:tasks={tasks}", "runledger:tasks=1")
-        yield at_least(f"{tasks} asyncio tasks ÷ one task", limit, ratio)
+        note = _cpu(race, "tasks", f"runledger:tasks={tasks}")
+        yield at_least(f"{tasks} asyncio tasks ÷ one task", limit, ratio, note=note)
     place = setting.scratch / "blocking"
     place.mkdir(exist_ok=True)
     found = [setting.probe("blocking", place) for _ in range(3)]
@@ -112,7 +128,15 @@ def _tasks(race: Race, setting: Setting) -> Iterator[Row]:
 
 def _idempotent(race: Race, setting: Setting) -> Iterator[Row]:
     ratio = race.ratio("idempotent", "runledger-idempotent", "runledger")
-    yield at_least("idempotent step ÷ external step", 25, ratio)
+    note = _cpu(race, "idempotent", "runledger-idempotent")
+    yield at_least("idempotent step ÷ external step", 25, ratio, note=note)
+    limit = race.ratio("idempotent", "bare-calls-unsynced", "runledger")
+    yield beside("the bare system calls of an idempotent step ÷ our external step", limit)
+
+
+def _cpu(race: Race, group: str, name: str) -> str:
+    """What a step takes of the processors, whatever it waits for."""
+    return f"{race.cpu_us(group, name).median:.0f} µs of processor time a step"
 
 
 def _bytes(race: Race, setting: Setting) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from runledger.bench.timing import Spread
 
-__all__ = ["Row", "at_least", "at_most", "guarded", "markdown"]
+__all__ = ["Row", "at_least", "at_most", "beside", "guarded", "markdown"]
 
 
 class Row(NamedTuple):
@@ -30,6 +30,11 @@ def at_most(what: str, limit: float, measured: Spread, *, unit: str = " x", note
     return Row(what, f"≤ {limit:g}{unit}", _shown(measured, unit), measured.median <= limit, note)
 
 
+def beside(what: str, measured: Spread, *, note: str = "") -> Row:
+    """A ratio that no goal is set for, told to judge one beside it."""
+    return Row(what, "", _shown(measured, " x"), None, note)
+
+
 def _shown(measured: Spread, unit: str) -> str:
     numbers = [f"{number:.3g}" if number < 1000 else f"{number:,.0f}" for number in measured]
     if measured.low == measured.high:
@@ -50,6 +55,7 @@ def markdown(rows: Iterable[Row]) -> str:
     lines = ["| what | goal | measured | |", "| --- | --- | --- | --- |"]
     words = {True: "met", False: "**not met**", None: "not measured"}
     for row in rows:
-        verdict = words[row.met] + (f": {row.note}" if row.note else "")
+        word = "for comparison" if row.met is None and row.measured else words[row.met]
+        verdict = word + (f": {row.note}" if row.note else "")
         lines.append(f"| {row.what} | {row.goal} | {row.measured} | {verdict} |")
     return "\n".join(lines)

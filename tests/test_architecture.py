@@ -34,7 +34,7 @@ ROWS = (
     "refusals status step  local.history local.journal local.repair_place local.repair_segments",
     # one entry into a step; one place in the order of records
     "outcome pacing  local.reader local.repair_copy local.repair_history local.repair_losses",
-    "attempt known_step run  local.known local.repair_build local.transaction",
+    "attempt known_step run  local.known local.repair_build local.transaction local.unadopted",
     "replay_report verify waiting  local.sequencer",
     "block decorate",
     "answers",

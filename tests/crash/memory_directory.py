@@ -251,7 +251,7 @@ class MemoryDirectory:
     def inode_at(self, below: str) -> int | None:
         self.computer.reach(self.process)
         node: Node | Folder | SqliteFile | None = self.folder
-        for name in below.split("/"):
+        for name in below.split("/") if below != "." else ():
             node = node.names.get(name) if isinstance(node, Folder) else None
         return None if node is None else node.ino
 

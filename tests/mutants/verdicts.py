@@ -118,7 +118,7 @@ MUTANTS = {
         (
             Change(
                 "local/sequencer.py",
-                "if reader.stale:\n            reader.read_ahead()",
+                "if self.reader.stale:\n            self.reader.read_ahead()",
                 "if False:\n            pass",
             ),
         ),

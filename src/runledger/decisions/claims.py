@@ -18,12 +18,12 @@ from runledger.view import Identity, OpenStep, Run, View, identity_of
 __all__ = ["claim", "refuse_unless_known", "refuse_unless_running"]
 
 
-def admit(tx: Transaction) -> Run:
+def admit(tx: Transaction, view: View) -> Run:
     """The run that steps may go on in; the first step of a ledger without one starts it."""
     problem = tx.state_file.problem
     if problem is not None:
         raise problem
-    run = tx.view.run
+    run = view.run
     if run is None:
         start(tx, Move(what="start"))
         run = tx.view.run
@@ -74,11 +74,11 @@ def claim(tx: Transaction, c: Claim) -> Decision:
     # The number alone does not say it: where the writing failed, another claim may have it by now.
     if again is not None and again.owner == tx.owner and again.started == c.memo["at"]:
         return _claimed(again)
-    run = admit(tx)
+    run = admit(tx, view)
     attempt = 1
     identity = identity_of(c.scope, run.id, c.name, c.key)
     if identity is not None:
-        verdict, attempt = _earlier(tx, tx.view, c, identity)
+        verdict, attempt = _earlier(tx, view, c, identity)
         if verdict is not None:
             return verdict
     lease = stamp(time.time() + c.lease) if c.lease is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from runledger.local.directory import Directory, Stat, refused
+from runledger.local.directory import Directory, refused
 from runledger.local.layout import LEDGER, OWNERS, REPAIRED, RUN
 
 __all__ = ["Files", "find_root", "write_new"]
@@ -50,7 +50,7 @@ class Files:
         self.owners: Directory | None = None
         self._top: Directory | None = None
         self._names_synced = False
-        self._here: Stat | None = None
+        self._here: int | None = None
 
     def find(self) -> None:
         """Open what exists by now."""
@@ -67,7 +67,7 @@ class Files:
         if self.run is not None and self.ledger is None:
             self.ledger = self.run.child(LEDGER)
             if self.ledger is not None:
-                self._here = self.ledger.stat(".")
+                self._here = self.ledger.inode_at(".")
             elif self.run.stat(REPAIRED) is not None:
                 from runledger.errors import LedgerCorrupt  # not at the top: seldom needed
 
@@ -97,7 +97,7 @@ class Files:
         if self.ledger is None:
             self.ledger = self.run.child(LEDGER, create=True)
             assert self.ledger is not None
-            self._here = self.ledger.stat(".")
+            self._here = self.ledger.inode_at(".")
         self.owners = self.owners or self.ledger.child(OWNERS, create=True)
         self._hide_from_git(self.ledger)
         self.run.sync()
@@ -112,7 +112,7 @@ class Files:
         """
         if self._top is None or self.ledger is None or self._here is None:
             return
-        if self._top.inode_at(_BELOW) != self._here.ino:
+        if self._top.inode_at(_BELOW) != self._here:
             from runledger.errors import DiskRefused
 
             raise DiskRefused(

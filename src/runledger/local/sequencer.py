@@ -4,9 +4,8 @@ A batch goes through here like this: take the append lock, read what others appe
 ``decisions`` answer each request on that view, write all records in one call, free the lock, sync once, answer. The
 lock is held for microseconds and the sync is outside of it, so that several processes share syncs too.
 
-So whatever is long is read before the lock is taken: a journal that was not read yet, and what comes while another
-holds the lock. A lone request with nothing new before it is written record by record, and the disk begins on each while
-it is folded.
+So whatever is long is read before: a journal that was not read yet, and what comes while another holds the lock. A lone
+request with nothing new before it is written record by record, and the disk begins on each while it is folded.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from runledger.local.layout import APPEND_LOCK
 from runledger.local.owner import FIRST_LOCK_S, OwnerLock
 from runledger.local.reader import Reader
 from runledger.local.transaction import LocalTransaction, new_owner_id
+from runledger.local.unadopted import refuse_unadopted
 from runledger.log import event
 from runledger.options import Options
 from runledger.store import Claim, Settle
@@ -37,8 +37,7 @@ QUICK_SYNC_S = 1e-3
 
 PAUSE_S = 20e-6
 LONGEST_PAUSE_S = 2e-3
-"""Between tries of the append lock, the first and the longest: a wait in the kernel would be fairer, and could not be
-bounded."""
+"""Between tries of the append lock: a wait in the kernel would be fairer, and could not be bounded."""
 
 
 class Sequencer:
@@ -153,19 +152,19 @@ class Sequencer:
     def _order(self, batch: list[Ticket]) -> tuple[File | None, int]:
         """Decide and write; the file to sync and the LSN that it then is durable up to, if anybody waits for one."""
         reader, tx = self.reader, self.tx
-        if self._owner_lock is None:
-            tx.refuse_unadopted([ticket.request for ticket in batch])
-            self.become_owner()
-        if reader.stale:
-            reader.read_ahead()
+        if self._owner_lock is None or reader.stale:
+            self._prepare(batch)
         before = reader.view.lsn
         lock = self._take_append_lock()
         try:
             reader.refresh()
             reader.stale = True
-            tx.catch_up(look=_asks_for_a_look(batch))
+            alone = len(batch) == 1
+            look = type(batch[0].request) is not Settle if alone else _asks_for_a_look(batch)
+            if look or reader.journal is None or not reader.journal.clean:
+                tx.catch_up(look=look)
             # Beside others the disk begins when the lock is free: to tell it takes a while, in which they wait.
-            tx.eager = len(batch) == 1 and batch[0].durable and reader.view.lsn == before
+            tx.eager = alone and batch[0].durable and reader.view.lsn == before
             rests_on = self._decide(batch)
             journal = reader.journal
             if journal is None:
@@ -189,6 +188,14 @@ class Sequencer:
                     self._later(self.options.flush_interval)
                     break
         return None, 0
+
+    def _prepare(self, batch: list[Ticket]) -> None:
+        """Have what a writer needs, and read all that is there: nobody has to wait for that under the append lock."""
+        if self._owner_lock is None:
+            refuse_unadopted(self.files, self.reader, batch)
+            self.become_owner()
+        if self.reader.stale:
+            self.reader.read_ahead()
 
     def _decide(self, batch: list[Ticket]) -> int:
         """Answer or refuse each; the LSN that has to be durable before anybody is told."""
@@ -292,11 +299,7 @@ class Sequencer:
             self.io.release()
 
     def _wait_for(self, lock: File) -> None:
-        """Try until it is free; what its holders append is read meanwhile, as far as it is there.
-
-        Raises:
-            LedgerBusy: it was not free for as long as the options say.
-        """
+        """Try until it is free; what others appended is read meanwhile. Raises LedgerBusy where that takes too long."""
         ends = time.monotonic() + self.options.lock_timeout
         pause = PAUSE_S
         self.reader.read_ahead()

@@ -205,8 +205,7 @@ class LocalStore:
         return Ticket(kept, durable=not rides, flushes=flushes)
 
     def _rides(self, request: Request) -> tuple[bool, bool]:
-        """Whether the answer need not wait for a sync, and whether one is to follow soon: the commits of a
-        riding handle wait for the next intent."""
+        """Whether the answer waits for no sync, and whether one is to follow soon: a riding commit has the next intent's."""
         if type(request) is Settle:
             if request.riding:
                 return True, True
@@ -278,7 +277,8 @@ class LocalStore:
         """What follows a durable record: the snapshot, and a compaction when the journal is long."""
         if moved or self.state_keeper.is_due():
             self.state_keeper.after_records(moved=moved)
-        if self._is_long():
+        limit = self.options.compact_after
+        if limit and len(self.reader.view.settled) >= limit and self._is_long():
             threading.Thread(target=self._compact_unasked, name="runledger-compaction", daemon=True).start()
 
     def _is_long(self) -> bool:

@@ -1,12 +1,9 @@
-"""One writer's place in the order of records: used under the append lock, on a view that has just been refreshed.
-
-What is asked before there is a lock, since nothing may be made on disk yet, is ``refuse_unadopted``.
-"""
+"""One writer's place in the order of records: used only under the append lock, on a view that has just been
+refreshed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
 
 from msgspec import Raw
 
@@ -36,7 +33,7 @@ from runledger.record import (
     Started,
 )
 from runledger.state_file import renewed
-from runledger.store import Claim, Fate, Move, Payload, Request
+from runledger.store import Fate, Payload
 from runledger.version import VERSION
 from runledger.view import Identity, OpenStep, Settled, View
 
@@ -114,37 +111,6 @@ class LocalTransaction:
         for observed in reader.snapshot.look(reader.view, keep=True):
             event("warning", "state_file.observed", rejected=observed.rejected, ignored=observed.ignored)
             self.write(observed)
-
-    def refuse_unadopted(self, requests: Sequence[Request]) -> None:
-        """Before anything is made on disk, and so without the lock: a state file that no journal speaks for forbids
-        steps, and moves of a run that is not there must not leave a ledger behind either."""
-        reader = self.reader
-        reader.refresh()
-        if reader.files.ledger is not None:
-            return
-        snapshot = reader.snapshot
-        moves = [request for request in requests if type(request) is Move and request.what != "start"]
-        if snapshot is not None and any(type(request) is Claim for request in requests):
-            snapshot.look(reader.view, keep=False)
-            if snapshot.problem is not None:
-                raise snapshot.problem
-        if len(moves) == len(requests):
-            self._refuse_moves(moves)
-
-    def _refuse_moves(self, moves: Iterable[Move]) -> None:
-        from runledger.errors import LedgerMissing
-
-        snapshot = self.reader.snapshot
-        if snapshot is not None:
-            snapshot.look(self.reader.view, keep=False)
-        for move in moves:
-            if move.what == "adopt":
-                if snapshot is None or snapshot.missing:
-                    raise LedgerMissing("there is no state file here to adopt")
-            else:
-                if snapshot is not None and snapshot.problem is not None:
-                    raise snapshot.problem
-                raise LedgerMissing(f"there is no run here to {move.what}")
 
     def _refuse_lost_end(self) -> None:
         """What looks like a torn tail is none where the state file covers more than is left. Raises LedgerCorrupt."""
