@@ -205,7 +205,7 @@ class LocalStore:
         return Ticket(kept, durable=not rides, flushes=flushes)
 
     def _rides(self, request: Request) -> tuple[bool, bool]:
-        """Whether the answer waits for no sync, and whether one is to follow soon: a riding commit has the next intent's."""
+        """Whether the answer waits for no sync, and whether one is to follow soon: for a riding commit none is."""
         if type(request) is Settle:
             if request.riding:
                 return True, True
