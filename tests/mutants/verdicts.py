@@ -113,6 +113,20 @@ MUTANTS = {
         (Change("local/reader.py", "and step.lsn <= self.base", ""),),
         ("tests/unit/test_forgetting.py",),
     ),
+    "miss-for-ever": Mutant(
+        "A key that the history did not know once is never asked for again.",
+        (Change("local/reader.py", "self._missed == (identity, self.base)", "self._missed is not None"),),
+        ("tests/unit/test_history_misses.py",),
+    ),
+    "closed-under-a-sync": Mutant(
+        "A handle that reads anew closes the segment that another thread of it is about to sync.",
+        (
+            Change(
+                "local/reader.py", "self.journal = None  # not closed", "self.close_journal()  # not closed"
+            ),
+        ),
+        ("tests/unit/test_segment_files.py",),
+    ),
     "read-under-the-lock": Mutant(
         "A handle reads the whole journal while it holds the append lock.",
         (

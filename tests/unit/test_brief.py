@@ -456,3 +456,15 @@ def test_kills_at_any_call(left: Path, tmp_path: Path) -> None:
             assert ended.lines == ["0"]
             return
     raise AssertionError("it never came to its end")
+
+
+def test_the_first_version_of_a_handle_makes_one(root: Path) -> None:
+    """However long the journal is that it found: its first body may be a long one, with hooks that ask."""
+    with Ledger.open(root) as ledger:
+        for n in range(80):
+            with ledger.step("work", key=str(n), idempotent=True):
+                pass
+    brief = root / ".run" / "ledger" / "brief"
+    before = brief.read_bytes()
+    with Ledger.open(root) as ledger, ledger.step("long", key="work"):
+        assert brief.read_bytes() != before

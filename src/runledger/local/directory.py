@@ -262,6 +262,10 @@ class File:
             fd, self.fd = self.fd, -1
             os.close(fd)
 
+    def __del__(self) -> None:
+        # Nobody holds it any more. Whoever is in the middle of a sync does, and its number must not become another's.
+        self.close()
+
 
 class Directory:
     """An open directory of a ledger."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
 
 from runledger.clock import now
 from runledger.errors import DiskRefused, UsageError
@@ -26,10 +25,8 @@ from runledger.local.layout import (
     segment_name,
 )
 from runledger.local.opening import corrupt
+from runledger.local.sums import Sums
 from runledger.record import Intent, Record, Torn
-
-if TYPE_CHECKING:
-    from runledger.local.sums import Sums
 
 __all__ = ["Behind", "Journal", "segments"]
 
@@ -244,12 +241,11 @@ class Journal(JournalReader):
         assert self.file is not None
         assert self.header is not None
         self.rewrite()
-        from runledger.local.sums import Sums  # few handles live to seal a segment
-
         sums = self.sums if self.sums is not None and self.sums.file is self.file else Sums(self.file)
         sums.finish(self.offset)
         line = frame.line_of(Seal(records=self.lsn - self.header.first + 1, blocks=sums.blocks), self.seed)
         self._end_with(line)
+        self.sums = None
 
     def _end_with(self, seal: bytes) -> None:
         assert self.file is not None

@@ -70,7 +70,6 @@ class JournalReader:
         self.clean = True
         self._last = b""
         self.unproven: list[tuple[int, int]] = []
-        self._retired: list[File] = []
         self.named = False
 
     # --- reading ------------------------------------------------------------------------------------------------
@@ -229,9 +228,7 @@ class JournalReader:
         return found[1].steps
 
     def _take(self, file: File, header: Header, start: int) -> None:
-        """Stand at the start of the last segment; an old descriptor may be in someone's sync, so it is closed later."""
-        if self.file is not None:
-            self._retired.append(self.file)
+        """Stand at the start of the last segment. The old one may be in somebody's sync: its last holder closes it."""
         self.file, self.header, self.seed = file, header, frame.seed_of(header.segment)
         self.offset, self.capacity, self.sealed = start, file.stat().size, False
         self.unproven, self._last = [], b""
@@ -335,12 +332,10 @@ class JournalReader:
         return True
 
     def close(self) -> None:
-        """Close the segments' files."""
-        for file in (self.file, *self._retired):
-            if file is not None:
-                file.close()
-        self.file = None
-        self._retired = []
+        """Close the segment's file."""
+        if self.file is not None:
+            self.file.close()
+            self.file = None
 
 
 def _after(items: list[Record | Damage], skip: int) -> list[Record | Damage]:

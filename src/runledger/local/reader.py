@@ -67,6 +67,7 @@ class Reader:
         self.base = 0
         self._header: Header | None = None
         self._history: History | None = None
+        self._missed: tuple[Identity, int] | None = None
         self._to_forget: list[Identity] = []
 
     def for_writing(self) -> None:
@@ -133,7 +134,7 @@ class Reader:
 
     def _load(self) -> None:
         self.stale = True
-        self.close_journal()
+        self.journal = None  # not closed: another thread may be syncing its segment
         self.files.find()
         if self.files.run is not None and self.snapshot is None:
             self.snapshot = Snapshot(self.files.run)
@@ -220,9 +221,14 @@ class Reader:
             self.counting, self.stale = False, True
             self.refresh()
         found = self.view.settled.get(identity)
-        if found is not None or not self.base:
+        if found is not None or not self.base or self._missed == (identity, self.base):
             return found
-        return self.history().get(identity)
+        found = self.history().get(identity)
+        if found is None:
+            # A claim asks twice, for a hint and under the append lock. What was folded since is in the view, or beyond
+            # another base.
+            self._missed = identity, self.base
+        return found
 
     def find(self, name: str, key: str) -> Settled | OpenStep | None:
         """What is known of a step of this run, or of one whose key lives for ever, after reading what is new."""

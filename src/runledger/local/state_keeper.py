@@ -29,7 +29,7 @@ class StateKeeper:
         self._sequencer = sequencer
         self._writing = threading.Lock()
         self._writer = 0
-        self._shown = 0
+        self._shown: int | None = None
 
     def after_records(self, *, moved: bool = False) -> None:
         """Write if something is due: at once after a move or a doubt, else once a second. After a move it is shown on
@@ -88,7 +88,7 @@ class StateKeeper:
 
         reader = self._sequencer.reader
         before, self._shown = self._shown, reader.view.lsn
-        if closing or self._shown - before < MANY:
+        if closing or before is None or self._shown - before < MANY:
             renew(reader, self._sequencer.io)
 
     def _write_once(self, *, closing: bool) -> bool:

@@ -277,13 +277,13 @@ class LocalStore:
         """What follows a durable record: the snapshot, and a compaction when the journal is long."""
         if moved or self.state_keeper.is_due():
             self.state_keeper.after_records(moved=moved)
-        limit = self.options.compact_after
-        if limit and len(self.reader.view.settled) >= limit and self._is_long():
+        if self._is_long():
             threading.Thread(target=self._compact_unasked, name="runledger-compaction", daemon=True).start()
 
     def _is_long(self) -> bool:
-        limit = self.options.compact_after
-        return bool(limit) and self.reader.unfolded() >= limit and not self._compacting.locked()
+        limit, reader = self.options.compact_after, self.reader
+        many = 0 < limit <= len(reader.view.settled) and reader.unfolded() >= limit
+        return many and not self._compacting.locked()
 
     def _compact(self) -> dict[str, Any]:
         from runledger.local.compactor import compact  # few handles live to see one
@@ -295,8 +295,8 @@ class LocalStore:
             return
         try:
             self._compact()
-        except LedgerError as error:
-            event("warning", "compaction.put_off", reason=error.message)
+        except Exception as error:  # noqa: BLE001  # nobody asked for it, and nothing is lost
+            event("warning", "compaction.put_off", reason=getattr(error, "message", repr(error)))
         finally:
             self._compacting.release()
 
