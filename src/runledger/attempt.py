@@ -16,6 +16,7 @@ import msgspec
 from runledger.doubt import Happened, NotHappened, report_of, shown
 from runledger.errors import LeaseLapsed, LedgerError, UsageError
 from runledger.keys import idempotency_key
+from runledger.local.interrupts import is_from_outside
 from runledger.log import event
 from runledger.outcome import HAPPENED, failure_of, note_on, outcome_of, reason_of
 from runledger.refusals import in_doubt, in_flight
@@ -233,10 +234,8 @@ def enter(attempt: Attempt) -> Settled | None:
                 store.settle(attempt.finding(found, answer))
             except LeaseLapsed:
                 continue
-    except BaseException as error:
-        if not isinstance(error, LedgerError):
-            withdraw(attempt)
-        attempt.leave()
+    except BaseException:
+        withdraw(attempt)  # what was claimed tells, not the class: a handler may raise an error of ours
         raise
 
 
@@ -257,7 +256,7 @@ def leave(attempt: Attempt, error: BaseException | None, result: Any) -> None:
         attempt.ended()
     except BaseException as failed:  # noqa: BLE001  # raised again below, or its place is taken by the body's own
         try:
-            if not isinstance(failed, LedgerError):
+            if not isinstance(failed, LedgerError) or is_from_outside(failed):
                 with suppress(Exception):  # it was recorded before the interrupt, or nothing can be
                     attempt.store.settle(attempt.cut_off(error or failed))
         finally:

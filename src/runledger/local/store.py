@@ -105,7 +105,10 @@ class LocalStore:
                 step = self.reader.view.open.get(lsn)
             if step is None or step.started != claim.memo["at"]:
                 return  # it was never written, and the number may be another claim's
-            self.settle(Settle(lsn=lsn, outcome=Aborted(reason="interrupted before the body began")))
+            try:
+                self.settle(Settle(lsn=lsn, outcome=Aborted(reason="interrupted before the body began")))
+            finally:
+                self.tx.active.discard(lsn)  # after an interrupt of this it is in doubt
         except LedgerError:
             self.tx.active.discard(lsn)
 
