@@ -189,7 +189,7 @@ def _write_state(root: str) -> None:
     """Bring the state file up to date by what the ledger says now."""
     store = LocalStore(root)
     try:
-        with store.sequencer.ordered() as tx:
+        with store.sequencer.io, store.sequencer.ordered() as tx:
             tx.urgent = True
         store.state_keeper.write()
     except LedgerError as error:

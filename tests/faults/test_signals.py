@@ -108,7 +108,7 @@ def test_a_stopped_holder_of_the_append_lock(root: Path) -> None:
     ledger = Ledger.open()
     with ledger.step("pay", key="a") as step:
         step.result = 1
-    with ledger.store.sequencer.ordered():
+    with ledger.store.sequencer.io, ledger.store.sequencer.ordered():
         say("holding")
         sys.stdin.readline()
     ledger.close()

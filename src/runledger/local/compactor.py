@@ -66,7 +66,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     pace = Pace(state_keeper.is_writing)
     _prepare(sequencer, pace)
     _forget(sequencer, pace)  # what an earlier one folded is not folded again
-    with sequencer.ordered() as tx:
+    with sequencer.io, sequencer.ordered() as tx:
         view, journal = tx.view, reader.journal
         assert journal is not None
         before = _folded(reader, ledger)
@@ -105,7 +105,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
 
 def _prepare(sequencer: Sequencer, pace: Pace) -> None:
     """Sync the journal and sum it up, so that the roll, which others wait for, has little left to do of either."""
-    with sequencer.ordered() as tx:
+    with sequencer.io, sequencer.ordered() as tx:
         journal = tx.reader.journal
         assert journal is not None
         if journal.file is None or journal.sealed or tx.view.news <= tx.reader.base:

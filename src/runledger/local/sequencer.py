@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from types import TracebackType
 
 from runledger.decisions import decide
 from runledger.errors import DiskRefused, ForkedHandle, LedgerBusy, LedgerClosed, LedgerError, LedgerFailed
@@ -151,7 +151,7 @@ class Sequencer:
         if reader.stale:
             reader.read_ahead()
         before = reader.view.lsn
-        lock = self._take_append_lock()
+        lock = self.take_append_lock()
         try:
             reader.refresh()
             reader.stale = True
@@ -199,24 +199,9 @@ class Sequencer:
                     highest = rests_on
         return highest
 
-    @contextmanager
-    def ordered(self) -> Iterator[LocalTransaction]:
-        """A place in the order of records for what is no request: compaction, leaving."""
-        if self._owner_lock is None:
-            self.become_owner()
-        with self.io:
-            self.reader.read_ahead()
-            lock = self._take_append_lock()
-            try:
-                self.reader.refresh()
-                self.reader.stale = True
-                self.tx.catch_up(look=True)
-                yield self.tx
-                if self.reader.journal is not None:
-                    self.reader.journal.append()
-                self.reader.stale = False
-            finally:
-                lock.unlock()
+    def ordered(self) -> Ordered:
+        """A place in the order of records for what is no request: compaction, leaving. Used inside ``io``."""
+        return Ordered(self)
 
     def flush(self) -> None:
         """Sync what rides."""
@@ -282,7 +267,8 @@ class Sequencer:
             self._owner_lock = OwnerLock.take(self.files.owners, self.tx.owner, seconds=seconds)
             self.reader.for_writing()
 
-    def _take_append_lock(self) -> File:
+    def take_append_lock(self) -> File:
+        """Under ``io``: the file to ``unlock``."""
         lock = self._append_lock
         if lock is None:
             assert self.files.ledger is not None
@@ -329,14 +315,9 @@ class Sequencer:
             time.sleep(pause)
             pause = min(pause * 1.5, LONGEST_PAUSE_S)
 
-    @contextmanager
-    def append_lock(self) -> Iterator[None]:
-        """The append lock alone."""
-        lock = self._take_append_lock()
-        try:
-            yield
-        finally:
-            lock.unlock()
+    def append_lock(self) -> AppendLock:
+        """The append lock alone. Used inside ``io``."""
+        return AppendLock(self)
 
     # --- the end ------------------------------------------------------------------------------------------------
 
@@ -357,6 +338,64 @@ class Sequencer:
         self.io = threading.RLock()  # a thread of the parent may have held it, and is not here to let it go
         if self._append_lock is not None:
             self._append_lock.close()
+
+
+class AppendLock:
+    """The append lock for one block.
+
+    No generator: one that a signal's handler keeps from its end is ended by the garbage collector, at any later time
+    and in any thread, and would let the lock go that somebody else of this handle holds by then.
+    """
+
+    __slots__ = ("_lock", "_sequencer")
+
+    def __init__(self, sequencer: Sequencer) -> None:
+        self._sequencer = sequencer
+
+    def __enter__(self) -> None:
+        self._lock = self._sequencer.take_append_lock()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.unlock()
+
+
+class Ordered:
+    """One block of records that are no request's; they are written when it ends without an exception."""
+
+    __slots__ = ("_lock", "_sequencer")
+
+    def __init__(self, sequencer: Sequencer) -> None:
+        self._sequencer = sequencer
+
+    def __enter__(self) -> LocalTransaction:
+        sequencer = self._sequencer
+        sequencer.become_owner()
+        reader = sequencer.reader
+        reader.read_ahead()
+        lock = sequencer.take_append_lock()
+        try:
+            reader.refresh()
+            reader.stale = True
+            sequencer.tx.catch_up(look=True)
+        except BaseException:
+            lock.unlock()
+            raise
+        self._lock = lock
+        return sequencer.tx
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        reader = self._sequencer.reader
+        try:
+            if kind is None:
+                if reader.journal is not None:
+                    reader.journal.append()
+                reader.stale = False
+        finally:
+            self._lock.unlock()
 
 
 def _asks_for_a_look(batch: list[Ticket]) -> bool:

@@ -323,7 +323,7 @@ class LocalStore:
 
     def _leave(self) -> None:
         """Say that this owner left in good order, and make everything durable."""
-        with self.sequencer.ordered() as tx:
+        with self.sequencer.io, self.sequencer.ordered() as tx:
             tx.write(Closed(lsn=0, at=""))
             journal = self.reader.journal
             assert journal is not None
