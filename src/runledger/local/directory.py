@@ -259,6 +259,11 @@ class File:
             fd, self.fd = self.fd, -1
             os.close(fd)
 
+    def __del__(self) -> None:
+        # A segment is let go, not closed, while another thread may be in a sync of it: that would fail, or by then be
+        # one of another file with the same number.
+        self.close()
+
 
 class Directory:
     """An open directory of a ledger."""
@@ -389,7 +394,13 @@ class Directory:
     def names(self) -> list[str]:
         """Every name in it, sorted."""
         try:
-            return sorted(os.listdir(self.fd))
+            # Opened anew: a descriptor has one place in the listing, and threads that list at once, or a forked child,
+            # would each move it on for the others, to a folder that looks empty.
+            fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.fd)
+            try:
+                return sorted(os.listdir(fd))
+            finally:
+                os.close(fd)
         except OSError as error:
             raise refused("list", self.path, error) from error
 

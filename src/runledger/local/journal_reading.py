@@ -66,7 +66,6 @@ class JournalReader:
         self.clean = True
         self._last = b""
         self.unproven: list[tuple[int, int]] = []
-        self._retired: list[File] = []
         self.named = False
 
     # --- reading ------------------------------------------------------------------------------------------------
@@ -225,9 +224,7 @@ class JournalReader:
         return found[1].steps
 
     def _take(self, file: File, header: Header, start: int) -> None:
-        """Stand at the start of the last segment; an old descriptor may be in someone's sync, so it is closed later."""
-        if self.file is not None:
-            self._retired.append(self.file)
+        """Stand at the start of the last segment."""
         self.file, self.header, self.seed = file, header, frame.seed_of(header.segment)
         self.offset, self.capacity, self.sealed = start, file.stat().size, False
         self.unproven, self._last = [], b""
@@ -331,12 +328,8 @@ class JournalReader:
         return True
 
     def close(self) -> None:
-        """Close the segments' files."""
-        for file in (self.file, *self._retired):
-            if file is not None:
-                file.close()
+        """Let go of the segment's file: whoever is in its sync may still have it."""
         self.file = None
-        self._retired = []
 
 
 def _after(items: list[Record | Damage], skip: int) -> list[Record | Damage]:
