@@ -68,9 +68,9 @@ class _Guard(ref["Attempt"]):
     No ``__del__``: a handler that runs in one loses its exception, and each step would have one.
     """
 
-    __slots__ = ("forget", "lsn")
-    forget: Callable[[int], None]
-    lsn: int
+    __slots__ = ("claim", "forget")
+    forget: Callable[[Claim], None]
+    claim: Claim
 
 
 _guards: set[_Guard] = set()
@@ -79,7 +79,7 @@ _guards: set[_Guard] = set()
 
 def _collected(guard: _Guard) -> None:
     _guards.discard(guard)
-    guard.forget(guard.lsn)
+    guard.forget(guard.claim)
 
 
 class Attempt:
@@ -118,7 +118,10 @@ class Attempt:
         self.begun = False
         self.step: Step | None = None
         self._body: Body | None = None
-        self._guard: _Guard | None = None
+        guard = _Guard(self, _collected)
+        guard.forget, guard.claim = store.forget, claim
+        _guards.add(guard)  # before the claim: an interrupt may come as soon as it is written
+        self._guard: _Guard | None = guard
 
     # --- entering -----------------------------------------------------------------------------------------------
 
@@ -131,10 +134,6 @@ class Attempt:
         if type(verdict) is Claimed:
             self.step = step = self._step_class(self.store, self._ledger_id, self.claim, verdict)
             self.begun = True
-            guard = _Guard(self, _collected)
-            guard.forget, guard.lsn = self.store.forget, verdict.lsn
-            _guards.add(guard)
-            self._guard = guard
             self._body = body = Body(self.store, step, enclosing())
             become(body)
             return None
@@ -185,8 +184,7 @@ class Attempt:
 
     def let_go(self) -> None:
         """Nothing more is recorded of it: if nothing was, it is in doubt from now on."""
-        if self.step is not None:
-            self.store.forget(self.step.lsn)
+        self.store.forget(self.claim)
         self.ended()
 
     def ended(self) -> None:

@@ -16,7 +16,9 @@ import runledger.attempt
 from runledger import Ledger, LedgerBusy
 from runledger.attempt import Attempt
 from runledger.block import StepBlock
+from runledger.local.journal import Journal
 from runledger.local.sequencer import Sequencer
+from runledger.local.store import LocalStore
 from tests.api.forms import PLAIN_BLOCKS, Form, each_of
 
 # ruff: noqa: PT012 - a block under test ends with what it raises, after what went before
@@ -204,7 +206,10 @@ def test_an_error_of_ours_from_a_handler(
         assert status(other) == known
 
 
-def test_an_interrupt_of_the_withdrawal(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("where", [(Sequencer, "_order"), (LocalStore, "withdraw"), (Attempt, "leave")])
+def test_an_interrupt_of_the_withdrawal(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, where: tuple[type, str]
+) -> None:
     """Whoever interrupts twice has a step in doubt, and none in flight."""
     inner = Sequencer.sync
 
@@ -213,14 +218,31 @@ def test_an_interrupt_of_the_withdrawal(ledger: Ledger, monkeypatch: pytest.Monk
 
     def sync(self: Sequencer, *given: Any) -> None:
         inner(self, *given)
-        monkeypatch.setattr(Sequencer, "_order", again)
+        monkeypatch.setattr(*where, again)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Sequencer, "sync", sync)
-    with pytest.raises(KeyboardInterrupt), ledger.step("work", key="k1"):
+    with suppress(KeyboardInterrupt), ledger.step("work", key="k1"):
         raise AssertionError("the body ran")
     monkeypatch.undo()
     assert status(ledger) == "in_doubt"
+
+
+def test_an_interrupt_of_the_claim_s_write(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is on the disk is known to be this claim's: it is withdrawn."""
+    inner = Journal.append
+
+    def append(self: Journal, *, begin: bool = False) -> None:
+        intent = any(b'"intent"' in line for line in self.pending)
+        inner(self, begin=begin)
+        if intent and begin:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Journal, "append", append)
+    with pytest.raises(KeyboardInterrupt), ledger.step("work", key="k1"):
+        raise AssertionError("the body ran")
+    assert status(ledger) == "aborted"
 
 
 def test_a_coroutine_that_is_closed(ledger: Ledger) -> None:

@@ -262,7 +262,9 @@ class File:
     def __del__(self) -> None:
         # A segment is let go, not closed, while another thread may be in a sync of it: that would fail, or by then be
         # one of another file with the same number.
-        self.close()
+        fd = getattr(self, "fd", -1)  # there is none where its making was interrupted
+        if fd >= 0:
+            os.close(fd)
 
 
 class Directory:

@@ -114,7 +114,10 @@ class Sequencer:
         """Nothing of a batch was written. The numbers of its claims are free again and may soon be another's."""
         for ticket in batch:
             if isinstance(ticket.request, Claim):
-                self.tx.active.discard(ticket.request.memo.pop("lsn", 0))
+                memo = ticket.request.memo
+                lsn = memo.pop("lsn", 0)
+                if self.tx.active.get(lsn) is memo:
+                    del self.tx.active[lsn]
         alone = isinstance(error, DiskRefused) or not isinstance(error, LedgerError)
         if len(batch) > 1 and alone and self.failed is None:
             for ticket in batch:

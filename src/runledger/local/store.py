@@ -96,24 +96,24 @@ class LocalStore:
         return lsn
 
     def withdraw(self, claim: Claim) -> None:
-        lsn = claim.memo.get("lsn")
-        if lsn is None or lsn not in self.tx.active:
+        lsn = claim.memo.get("lsn", 0)
+        if self.tx.active.get(lsn) is not claim.memo:
             return
         try:
             with self.sequencer.io:
                 self.reader.refresh()
                 step = self.reader.view.open.get(lsn)
-            if step is None or step.started != claim.memo["at"]:
-                return  # it was never written, and the number may be another claim's
-            try:
+            if step is not None and step.started == claim.memo["at"]:  # else it was never written
                 self.settle(Settle(lsn=lsn, outcome=Aborted(reason="interrupted before the body began")))
-            finally:
-                self.tx.active.discard(lsn)  # after an interrupt of this it is in doubt
         except LedgerError:
-            self.tx.active.discard(lsn)
+            pass  # it is in doubt, as it is after an interrupt of this
+        finally:
+            self.forget(claim)
 
-    def forget(self, lsn: int) -> None:
-        self.tx.active.discard(lsn)
+    def forget(self, claim: Claim) -> None:
+        lsn = claim.memo.get("lsn", 0)
+        if self.tx.active.get(lsn) is claim.memo:
+            self.tx.active.pop(lsn, None)
 
     def nowait(
         self,
