@@ -34,3 +34,22 @@ def test_an_edit_between_the_look_and_the_replacement(root: Path, monkeypatch: p
         with pytest.raises(RunHalted), ledger.step("pay", key="k"):
             pass
     assert leftovers(root) == []
+
+
+def test_a_version_that_another_handle_overtook(root: Path) -> None:
+    """Between its making and its place another thread of the handle may have looked at a later one, which stays."""
+    with Ledger.open(root) as ledger, Ledger.open(root) as other:
+        ledger.start("plan", sprints=["one"])
+        store = ledger._local
+        snapshot, journal = store.reader.snapshot, store.reader.journal
+        assert snapshot is not None
+        assert journal is not None
+        ledger.heartbeat()
+        prepared, lsn = snapshot.prepare(store.reader.view, []), journal.lsn
+        assert prepared is not None
+        other.halt("enough")
+        with store.sequencer.io, store.sequencer.ordered():
+            pass
+        with store.sequencer.io, store.sequencer.append_lock():
+            assert not snapshot.replace(prepared, lsn)
+        assert '"HALTED"' in (root / ".run" / "sprint-plan-state.json").read_text("utf-8")
