@@ -14,9 +14,9 @@ PACKAGE = Path(__file__).parents[1] / "src" / "runledger"
 ROWS = (
     # words and tools
     "errors log moment record text version json_style json_text values/ granularity/  local.mending",
-    "arguments",
+    "arguments interrupts",
     (
-        "clock document keys/ run_state view  local local.checkout local.group_commit local.interrupts local.layout "
+        "clock document keys/ run_state view  local local.checkout local.group_commit local.layout "
         "local.pace local.process"
     ),
     # what a record, a state file and an open file say
@@ -36,7 +36,7 @@ ROWS = (
     "outcome pacing  local.reader local.repair_copy local.repair_history local.repair_losses",
     "attempt known_step run  local.known local.repair_build local.transaction local.unadopted",
     "replay_report verify waiting  local.sequencer",
-    "block decorate",
+    "block decorate  local.ordered",
     "answers",
     "local.brief_maker",
     "local.state_keeper",

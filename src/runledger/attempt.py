@@ -15,6 +15,7 @@ import msgspec
 
 from runledger.doubt import Happened, NotHappened, report_of, shown
 from runledger.errors import LeaseLapsed, LedgerError, UsageError
+from runledger.interrupts import is_from_outside
 from runledger.keys import idempotency_key
 from runledger.log import event
 from runledger.outcome import HAPPENED, failure_of, note_on, outcome_of, reason_of
@@ -67,9 +68,9 @@ class _Guard(ref["Attempt"]):
     No ``__del__``: a handler that runs in one loses its exception, and each step would have one.
     """
 
-    __slots__ = ("forget", "lsn")
-    forget: Callable[[int], None]
-    lsn: int
+    __slots__ = ("claim", "forget")
+    forget: Callable[[Claim], None]
+    claim: Claim
 
 
 _guards: set[_Guard] = set()
@@ -78,7 +79,7 @@ _guards: set[_Guard] = set()
 
 def _collected(guard: _Guard) -> None:
     _guards.discard(guard)
-    guard.forget(guard.lsn)
+    guard.forget(guard.claim)
 
 
 class Attempt:
@@ -119,7 +120,10 @@ class Attempt:
         self.begun = False
         self.step: Step | None = None
         self._body: Body | None = None
-        self._guard: _Guard | None = None
+        guard = _Guard(self, _collected)
+        guard.forget, guard.claim = store.forget, claim
+        _guards.add(guard)  # before the claim: an interrupt may come as soon as it is written
+        self._guard: _Guard | None = guard
 
     # --- entering -----------------------------------------------------------------------------------------------
 
@@ -132,10 +136,6 @@ class Attempt:
         if type(verdict) is Claimed:
             self.step = step = self._step_class(self.store, self._ledger_id, self.claim, verdict)
             self.begun = True
-            guard = _Guard(self, _collected)
-            guard.forget, guard.lsn = self.store.forget, verdict.lsn
-            _guards.add(guard)
-            self._guard = guard
             self._body = body = Body(self.store, step, enclosing())
             become(body)
             return None
@@ -186,8 +186,7 @@ class Attempt:
 
     def let_go(self) -> None:
         """Nothing more is recorded of it: if nothing was, it is in doubt from now on."""
-        if self.step is not None:
-            self.store.forget(self.step.lsn)
+        self.store.forget(self.claim)
         self.ended()
 
     def ended(self) -> None:
@@ -235,10 +234,8 @@ def enter(attempt: Attempt) -> Settled | None:
                 store.settle(attempt.finding(found, answer))
             except LeaseLapsed:
                 continue
-    except BaseException as error:
-        if not isinstance(error, LedgerError):
-            withdraw(attempt)
-        attempt.leave()
+    except BaseException:
+        withdraw(attempt)  # what was claimed tells, not the class: a handler may raise an error of ours
         raise
 
 
@@ -259,7 +256,7 @@ def leave(attempt: Attempt, error: BaseException | None, result: Any) -> None:
         attempt.ended()
     except BaseException as failed:  # noqa: BLE001  # raised again below, or its place is taken by the body's own
         try:
-            if not isinstance(failed, LedgerError):
+            if not isinstance(failed, LedgerError) or is_from_outside(failed):
                 with suppress(Exception):  # it was recorded before the interrupt, or nothing can be
                     attempt.store.settle(attempt.cut_off(error or failed))
         finally:

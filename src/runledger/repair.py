@@ -20,6 +20,7 @@ from runledger.local.files import find_root
 from runledger.local.history import History
 from runledger.local.journal import Journal
 from runledger.local.layout import BROKEN, HISTORY, LEDGER, STATE
+from runledger.local.ordered import Ordered
 from runledger.local.repair_build import Rebuilt, rebuild
 from runledger.local.repair_copy import write_file
 from runledger.local.repair_place import finish, locked, next_number, put_in_place, run_folder, scratch
@@ -189,7 +190,7 @@ def _write_state(root: str) -> None:
     """Bring the state file up to date by what the ledger says now."""
     store = LocalStore(root)
     try:
-        with store.sequencer.ordered() as tx:
+        with store.sequencer.io, Ordered(store.sequencer) as tx:
             tx.urgent = True
         store.state_keeper.write()
     except LedgerError as error:

@@ -62,6 +62,8 @@ def sent(store: Store, request: Request) -> Answer:
     future = Answer(loop=loop)
 
     def set_answer(got: Any, error: BaseException | None) -> None:
+        if future.done():  # told again: whoever told it was interrupted right after
+            return
         if error is None:
             future.set_result(got)
         else:

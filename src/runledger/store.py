@@ -261,8 +261,8 @@ class Store(Protocol):
     def withdraw(self, claim: Claim) -> None:
         """After an interrupted ``claim``: if its intent was written all the same, record that nothing happened."""
 
-    def forget(self, lsn: int) -> None:
-        """The body of the attempt ``lsn`` is over and its outcome could not be recorded: it is in doubt from now on."""
+    def forget(self, claim: Claim) -> None:
+        """Nobody is at work on what was claimed, and its outcome could not be recorded: it is in doubt from now on."""
 
     def nowait(
         self,

@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 import runledger.attempt
-from runledger import Ledger
+from runledger import Ledger, LedgerBusy
 from runledger.attempt import Attempt
 from runledger.block import StepBlock
+from runledger.local.journal import Journal
+from runledger.local.sequencer import Sequencer
+from runledger.local.store import LocalStore
 from tests.api.forms import PLAIN_BLOCKS, Form, each_of
 
 # ruff: noqa: PT012 - a block under test ends with what it raises, after what went before
@@ -171,6 +174,75 @@ def test_a_signal_while_a_result_is_encoded(ledger: Ledger, monkeypatch: pytest.
         step.result = {Slow(): 1}
         monkeypatch.setattr(Slow, "armed", True)
     assert status(ledger) == "in_doubt"
+
+
+@pytest.mark.parametrize(
+    ("turn", "where", "known"),
+    [(1, "_order", None), (1, "sync", "aborted"), (2, "_order", "in_doubt"), (2, "sync", "committed")],
+)
+def test_an_error_of_ours_from_a_handler(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, turn: int, where: str, known: str | None
+) -> None:
+    """A handler that records inside a record, and does not catch what it is told: as any other exception of its."""
+    inner, turns = getattr(Sequencer, where), 0
+
+    def interrupted(self: Sequencer, *given: Any) -> Any:
+        nonlocal turns
+        turns += 1
+        if turns == turn:
+            signal.raise_signal(signal.SIGUSR1)
+        return inner(self, *given)
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: ledger.heartbeat())
+    monkeypatch.setattr(Sequencer, where, interrupted)
+    try:
+        with pytest.raises(LedgerBusy), ledger.step("work", key="k1"):
+            pass
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    monkeypatch.undo()
+    assert status(ledger) == known
+    with Ledger.open(ledger.root) as other:
+        assert status(other) == known
+
+
+@pytest.mark.parametrize("where", [(Sequencer, "_order"), (LocalStore, "withdraw"), (Attempt, "leave")])
+def test_an_interrupt_of_the_withdrawal(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, where: tuple[type, str]
+) -> None:
+    """Whoever interrupts twice has a step in doubt, and none in flight."""
+    inner = Sequencer.sync
+
+    def again(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    def sync(self: Sequencer, *given: Any) -> None:
+        inner(self, *given)
+        monkeypatch.setattr(*where, again)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Sequencer, "sync", sync)
+    with suppress(KeyboardInterrupt), ledger.step("work", key="k1"):
+        raise AssertionError("the body ran")
+    monkeypatch.undo()
+    assert status(ledger) == "in_doubt"
+
+
+def test_an_interrupt_of_the_claim_s_write(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is on the disk is known to be this claim's: it is withdrawn."""
+    inner = Journal.append
+
+    def append(self: Journal, *, begin: bool = False) -> None:
+        intent = any(b'"intent"' in line for line in self.pending)
+        inner(self, begin=begin)
+        if intent and begin:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Journal, "append", append)
+    with pytest.raises(KeyboardInterrupt), ledger.step("work", key="k1"):
+        raise AssertionError("the body ran")
+    assert status(ledger) == "aborted"
 
 
 def test_a_coroutine_that_is_closed(ledger: Ledger) -> None:

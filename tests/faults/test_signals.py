@@ -105,10 +105,11 @@ def test_a_stopped_holder_is_alive(root: Path) -> None:
 def test_a_stopped_holder_of_the_append_lock(root: Path) -> None:
     """Others are told within the time that they set, record nothing, and go on once it goes on or dies."""
     program = """
+    from runledger.local.ordered import Ordered
     ledger = Ledger.open()
     with ledger.step("pay", key="a") as step:
         step.result = 1
-    with ledger.store.sequencer.ordered():
+    with ledger.store.sequencer.io, Ordered(ledger.store.sequencer):
         say("holding")
         sys.stdin.readline()
     ledger.close()

@@ -205,7 +205,13 @@ MUTANTS = {
     ),
     "edit-of-others-overwritten": Mutant(
         "The state file is replaced though somebody changed it since it was looked at.",
-        (Change("local/snapshot.py", "if self.directory.stat(STATE) != self._seen:", "if not name:"),),
+        (
+            Change(
+                "local/snapshot.py",
+                "if self._base != self._seen or self.directory.stat(STATE) != self._seen:",
+                "if not name:",
+            ),
+        ),
         ("tests/unit/test_snapshot.py",),
     ),
 }

@@ -72,7 +72,7 @@ UNNEEDED = {
 }
 """What a plain ``step`` does not load besides, where nothing is folded yet."""
 
-MODULES = 87
+MODULES = 88
 """Modules of this package that such a step may load. Half of what it costs beyond a bare interpreter and msgspec is to
 find, read and unmarshal them, about a hundredth of a bare interpreter each."""
 

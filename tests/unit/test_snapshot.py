@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from runledger import Ledger, RunHalted
+from runledger.local.ordered import AppendLock, Ordered
 from runledger.local.snapshot import Snapshot
 from tests.support.tree import leftovers, state, state_file
 
@@ -34,3 +35,22 @@ def test_an_edit_between_the_look_and_the_replacement(root: Path, monkeypatch: p
         with pytest.raises(RunHalted), ledger.step("pay", key="k"):
             pass
     assert leftovers(root) == []
+
+
+def test_a_version_that_another_handle_overtook(root: Path) -> None:
+    """Between its making and its place another thread of the handle may have looked at a later one, which stays."""
+    with Ledger.open(root) as ledger, Ledger.open(root) as other:
+        ledger.start("plan", sprints=["one"])
+        store = ledger._local
+        snapshot, journal = store.reader.snapshot, store.reader.journal
+        assert snapshot is not None
+        assert journal is not None
+        ledger.heartbeat()
+        prepared, lsn = snapshot.prepare(store.reader.view, []), journal.lsn
+        assert prepared is not None
+        other.halt("enough")
+        with store.sequencer.io, Ordered(store.sequencer):
+            pass
+        with store.sequencer.io, AppendLock(store.sequencer):
+            assert not snapshot.replace(prepared, lsn)
+        assert '"HALTED"' in (root / ".run" / "sprint-plan-state.json").read_text("utf-8")

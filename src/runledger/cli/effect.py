@@ -67,7 +67,7 @@ class Effect:
         try:
             store.settle(Settle(lsn=step.lsn, outcome=said, riding=claim.idempotent))
         except BaseException:
-            store.forget(step.lsn)
+            store.forget(claim)
             raise
         outcome.word = _word(said)
         if isinstance(said, Aborted):

@@ -43,7 +43,8 @@ class Transaction(Protocol):
     """One place in the order of records."""
 
     owner: str
-    active: set[int]
+    active: dict[int, dict[str, Any]]
+    """By LSN, the ``memo`` of the claim whose attempt is at work: the number alone may be another claim's by now."""
 
     @property
     def view(self) -> View: ...

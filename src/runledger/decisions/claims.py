@@ -99,11 +99,14 @@ def claim(tx: Transaction, c: Claim) -> Decision:
         nonce=os.urandom(6).hex() if lease is not None else None,
         code=c.code,
     )
-    lsn = tx.write(intent)
-    c.memo["lsn"], c.memo["at"] = lsn, intent.at
-    if lease is None:
-        tx.active.add(lsn)
-    return _claimed(view.open[lsn])
+    try:
+        tx.write(intent)
+    finally:
+        if intent.lsn:  # it may be on the disk by the time that something interrupts
+            c.memo["lsn"], c.memo["at"] = intent.lsn, intent.at
+            if lease is None:
+                tx.active[intent.lsn] = c.memo
+    return _claimed(view.open[intent.lsn])
 
 
 def _claimed(step: OpenStep) -> Decision:

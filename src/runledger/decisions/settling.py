@@ -66,7 +66,7 @@ def settle(tx: Transaction, s: Settle) -> Decision:
         )
     else:
         lsn = tx.write(r.Doubt(lsn=0, at="", run=step.run, of=step.lsn, failure=outcome.failure))  # type: ignore[union-attr]  # the third kind
-    tx.active.discard(s.lsn)
+    tx.active.pop(s.lsn, None)
     return lsn, lsn
 
 

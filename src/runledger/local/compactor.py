@@ -24,6 +24,7 @@ from runledger.local.directory import Directory
 from runledger.local.history import History
 from runledger.local.journal import segments
 from runledger.local.layout import COMPACT_LOCK, HISTORY, segment_name
+from runledger.local.ordered import Ordered
 from runledger.local.pace import Pace
 from runledger.local.sums import Sums
 from runledger.log import event
@@ -66,7 +67,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
     pace = Pace(state_keeper.is_writing)
     _prepare(sequencer, pace)
     _forget(sequencer, pace)  # what an earlier one folded is not folded again
-    with sequencer.ordered() as tx:
+    with sequencer.io, Ordered(sequencer) as tx:
         view, journal = tx.view, reader.journal
         assert journal is not None
         before = _reached(reader, ledger)
@@ -103,7 +104,7 @@ def _compact(sequencer: Sequencer, state_keeper: StateKeeper) -> dict[str, Any]:
 
 def _prepare(sequencer: Sequencer, pace: Pace) -> None:
     """Sync the journal and sum it up, so that the roll, which others wait for, has little left to do of either."""
-    with sequencer.ordered() as tx:
+    with sequencer.io, Ordered(sequencer) as tx:
         journal = tx.reader.journal
         assert journal is not None
         if journal.file is None or journal.sealed or tx.view.news <= tx.reader.base:

@@ -263,8 +263,11 @@ class File:
             os.close(fd)
 
     def __del__(self) -> None:
-        # Nobody holds it any more. Whoever is in the middle of a sync does, and its number must not become another's.
-        self.close()
+        # A segment is let go, not closed, while another thread may be in a sync of it: that would fail, or by then be
+        # one of another file with the same number.
+        fd = getattr(self, "fd", -1)  # there is none where its making was interrupted
+        if fd >= 0:
+            os.close(fd)
 
 
 class Directory:
@@ -396,7 +399,13 @@ class Directory:
     def names(self) -> list[str]:
         """Every name in it, sorted."""
         try:
-            return sorted(os.listdir(self.fd))
+            # Opened anew: a descriptor has one place in the listing, and threads that list at once, or a forked child,
+            # would each move it on for the others, to a folder that looks empty.
+            fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.fd)
+            try:
+                return sorted(os.listdir(fd))
+            finally:
+                os.close(fd)
         except OSError as error:
             raise refused("list", self.path, error) from error
 

@@ -4,7 +4,7 @@ will do."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 
 import msgspec
@@ -37,7 +37,7 @@ def inspect(root: str) -> tuple[Known, Reader]:
         raise
 
 
-def known(reader: Reader, me: str, active: set[int]) -> Known:
+def known(reader: Reader, me: str, active: Container[int]) -> Known:
     """What ``reader`` knows now, seen by the owner ``me``; an edit of the state file that no record tells of
     yet counts."""
     reader.refresh()

@@ -99,7 +99,9 @@ class OwnerLock:
 
     def __del__(self) -> None:
         # A handle that was dropped is at work on nothing. The name is left to be reclaimed.
-        self._file.close()
+        file = getattr(self, "_file", None)  # there is none where its making was interrupted
+        if file is not None:
+            file.close()
 
     def _close(self) -> None:
         _live.discard(self)

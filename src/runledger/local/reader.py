@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from runledger.errors import LedgerCorrupt, LedgerError
 from runledger.fold import advance_all
+from runledger.interrupts import is_from_outside
 from runledger.local import checkpoint
 from runledger.local.files import Files
 from runledger.local.frame import Header
-from runledger.local.interrupts import is_from_outside
 from runledger.local.journal import Behind, Journal
 from runledger.local.layout import CHECKPOINT, HISTORY, SEGMENT_BYTES
 from runledger.local.snapshot import Snapshot

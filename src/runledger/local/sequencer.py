@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from runledger.decisions import decide
 from runledger.errors import DiskRefused, ForkedHandle, LedgerBusy, LedgerClosed, LedgerError, LedgerFailed
+from runledger.interrupts import is_from_outside
 from runledger.local.directory import File
 from runledger.local.files import Files
 from runledger.local.group_commit import Ticket
-from runledger.local.interrupts import is_from_outside
 from runledger.local.layout import APPEND_LOCK
 from runledger.local.owner import FIRST_LOCK_S, OwnerLock
 from runledger.local.reader import Reader
@@ -121,7 +120,10 @@ class Sequencer:
         numbers of its claims may soon be another's."""
         for ticket in batch:
             if isinstance(ticket.request, Claim):
-                self.tx.active.discard(ticket.request.memo.pop("lsn", 0))
+                memo = ticket.request.memo
+                lsn = memo.pop("lsn", 0)
+                if self.tx.active.get(lsn) is memo:
+                    del self.tx.active[lsn]
         alone = isinstance(error, DiskRefused) or not isinstance(error, LedgerError)
         if len(batch) > 1 and alone and self.failed is None:
             for ticket in batch:
@@ -155,7 +157,7 @@ class Sequencer:
         if self._owner_lock is None or reader.stale:
             self._prepare(batch)
         before = reader.view.lsn
-        lock = self._take_append_lock()
+        lock = self.take_append_lock()
         try:
             reader.refresh()
             reader.stale = True
@@ -214,25 +216,6 @@ class Sequencer:
                     highest = rests_on
         return highest
 
-    @contextmanager
-    def ordered(self) -> Iterator[LocalTransaction]:
-        """A place in the order of records for what is no request: compaction, leaving."""
-        if self._owner_lock is None:
-            self.become_owner()
-        with self.io:
-            self.reader.read_ahead()
-            lock = self._take_append_lock()
-            try:
-                self.reader.refresh()
-                self.reader.stale = True
-                self.tx.catch_up(look=True)
-                yield self.tx
-                if self.reader.journal is not None:
-                    self.reader.journal.append()
-                self.reader.stale = False
-            finally:
-                lock.unlock()
-
     def flush(self) -> None:
         """Sync what rides."""
         with self.io:
@@ -264,7 +247,8 @@ class Sequencer:
             self._owner_lock = OwnerLock.take(self.files.owners, self.tx.owner, seconds=seconds)
             self.reader.for_writing()
 
-    def _take_append_lock(self) -> File:
+    def take_append_lock(self) -> File:
+        """Under ``io``: the file to ``unlock``."""
         lock = self._append_lock
         if lock is None:
             assert self.files.ledger is not None
@@ -311,15 +295,6 @@ class Sequencer:
                 )
             time.sleep(pause)
             pause = min(pause * 1.5, LONGEST_PAUSE_S)
-
-    @contextmanager
-    def append_lock(self) -> Iterator[None]:
-        """The append lock alone."""
-        lock = self._take_append_lock()
-        try:
-            yield
-        finally:
-            lock.unlock()
 
     # --- the end ------------------------------------------------------------------------------------------------
 

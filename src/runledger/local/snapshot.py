@@ -58,6 +58,7 @@ class Snapshot:
         self.lsn = 0
         self.missing = True
         self._seen: Stat | None = None
+        self._base: Stat | None = None
         self._data: bytes | None = None
         self._racy = False
         self._cleared = False
@@ -221,6 +222,7 @@ class Snapshot:
     def prepare(self, view: View, in_doubt: list[dict[str, object]]) -> tuple[str, bytes] | None:
         """The next version under a temporary name, synced; None where nothing changed, the file is not ours, or it may
         know more of the run than we do."""
+        self._base = self._seen
         if self.problem is not None or view.run is None or view.run.state == INVALID or not view.run.known:
             return None
         text = render(view, in_doubt)
@@ -247,10 +249,11 @@ class Snapshot:
                     self.directory.unlink(name)
 
     def replace(self, prepared: tuple[str, bytes], lsn: int) -> bool:
-        """Under the append lock: put the prepared version in place unless the file changed since ``look``; durable
-        after the directory's sync, which may wait until the lock is free."""
+        """Under the append lock: put the prepared version in place unless the file changed since it was prepared, seen
+        by another thread's ``look`` or not; durable after the directory's sync, which may wait until the lock is
+        free."""
         name, data = prepared
-        if self.directory.stat(STATE) != self._seen:
+        if self._base != self._seen or self.directory.stat(STATE) != self._seen:
             self.directory.unlink(name)
             return False
         try:

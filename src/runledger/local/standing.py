@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from runledger.clock import parse
 from runledger.local.directory import Directory
@@ -14,7 +14,7 @@ from runledger.view import OpenStep, Owner, View
 __all__ = ["fate_of", "in_doubt_of"]
 
 
-def fate_of(step: OpenStep, owners: Directory | None, me: str, active: set[int]) -> Fate:
+def fate_of(step: OpenStep, owners: Directory | None, me: str, active: Container[int]) -> Fate:
     """The fate of a step's holder, as seen by the owner ``me`` whose running attempts are ``active``."""
     if step.damaged:
         return Fate(alive=False, how="its record is damaged")

@@ -6,6 +6,7 @@ import threading
 import time
 
 from runledger.errors import LedgerError
+from runledger.local.ordered import AppendLock, Ordered
 from runledger.local.sequencer import Sequencer
 from runledger.log import event
 
@@ -27,15 +28,16 @@ class StateKeeper:
 
     def __init__(self, sequencer: Sequencer) -> None:
         self._sequencer = sequencer
-        self._writing = threading.Lock()
-        self._writer = 0
+        self._writing = threading.RLock()  # it knows its owner: a handler never waits for what it interrupted
+        self._busy = False
         self._shown: int | None = None
 
     def after_records(self, *, moved: bool = False) -> None:
         """Write if something is due: at once after a move or a doubt, else once a second. After a move it is shown on
         return, by whomever."""
-        if moved and self._begin(wait=True):
-            self._end()  # somebody may have been writing it, but not have been done
+        if moved and not self._is_mine():
+            with self._writing:
+                pass  # somebody may have been writing it, but not have been done
         if self.is_due():
             self.write()
 
@@ -46,19 +48,18 @@ class StateKeeper:
 
     def is_writing(self) -> bool:
         """Whether a thread of this process is writing it now: some fifty system calls and two syncs."""
-        return self._writer != 0
+        return self._busy
 
     def write(self, *, closing: bool = False) -> bool:
         """Bring the state file up to date; False, with a warning, where it cannot be written. On ``closing``,
         activity of a later second than the file tells of is written even if the last write is not a second old."""
         sequencer = self._sequencer
-        if (
-            sequencer.failed is not None
-            or sequencer.forked
-            or not self._begin(wait=closing or sequencer.tx.urgent)
-        ):
+        if sequencer.failed is not None or sequencer.forked or self._is_mine():
+            return False
+        if not self._take(wait=closing or sequencer.tx.urgent):
             return False
         try:
+            self._busy = True
             written = any(self._write_once(closing=closing) for _ in range(TRIES))
         except LedgerError as error:
             event("warning", "snapshot.not_written", reason=error.message)
@@ -68,19 +69,21 @@ class StateKeeper:
                 self._renew_brief(closing=closing)
             return written
         finally:
-            self._end()
+            self._busy = False
+            self._writing.release()  # no call before it: there a handler might keep everybody waiting for ever
 
-    def _begin(self, *, wait: bool) -> bool:
-        """Take the turn; False where another thread has it. A signal's handler never waits for what it interrupted."""
-        here = threading.get_ident()
-        if self._writer == here or not self._writing.acquire(blocking=wait):
-            return False
-        self._writer = here
-        return True
+    def _take(self, *, wait: bool) -> bool:
+        """Take the turn, to be released; False where another thread has it."""
+        try:
+            return self._writing.acquire(blocking=wait)
+        except BaseException:
+            if self._is_mine():  # a handler raised as soon as it was taken
+                self._writing.release()
+            raise
 
-    def _end(self) -> None:
-        self._writer = 0
-        self._writing.release()
+    def _is_mine(self) -> bool:
+        """Whether the calling thread is writing, and was interrupted in it."""
+        return self._writing._is_owned()  # type: ignore[attr-defined,no-any-return]  # noqa: SLF001 - as Condition asks it
 
     def _renew_brief(self, *, closing: bool) -> None:
         """Not between two versions of a busy handle, but always on closing: that one may be the last."""
@@ -112,11 +115,11 @@ class StateKeeper:
             return True
         if durable < lsn:
             sequencer.sync(file, lsn)
-        with sequencer.io, sequencer.append_lock():
+        with sequencer.io, AppendLock(sequencer):
             done = snapshot.replace(prepared, lsn)
         if done:
             snapshot.directory.sync()
             return True
         tx.urgent = True
-        with sequencer.ordered():
+        with sequencer.io, Ordered(sequencer):
             return False

@@ -15,6 +15,7 @@ from runledger.local import payloads
 from runledger.local.files import Files
 from runledger.local.group_commit import GroupCommit, Ticket
 from runledger.local.known import committed, known, records
+from runledger.local.ordered import Ordered
 from runledger.local.owner import facts
 from runledger.local.reader import Reader
 from runledger.local.sequencer import Sequencer
@@ -96,21 +97,24 @@ class LocalStore:
         return lsn
 
     def withdraw(self, claim: Claim) -> None:
-        lsn = claim.memo.get("lsn")
-        if lsn is None or lsn not in self.tx.active:
+        lsn = claim.memo.get("lsn", 0)
+        if self.tx.active.get(lsn) is not claim.memo:
             return
         try:
             with self.sequencer.io:
                 self.reader.refresh()
                 step = self.reader.view.open.get(lsn)
-            if step is None or step.started != claim.memo["at"]:
-                return  # it was never written, and the number may be another claim's
-            self.settle(Settle(lsn=lsn, outcome=Aborted(reason="interrupted before the body began")))
+            if step is not None and step.started == claim.memo["at"]:  # else it was never written
+                self.settle(Settle(lsn=lsn, outcome=Aborted(reason="interrupted before the body began")))
         except LedgerError:
-            self.tx.active.discard(lsn)
+            pass  # it is in doubt, as it is after an interrupt of this
+        finally:
+            self.forget(claim)
 
-    def forget(self, lsn: int) -> None:
-        self.tx.active.discard(lsn)
+    def forget(self, claim: Claim) -> None:
+        lsn = claim.memo.get("lsn", 0)
+        if self.tx.active.get(lsn) is claim.memo:
+            self.tx.active.pop(lsn, None)
 
     def nowait(
         self,
@@ -316,7 +320,7 @@ class LocalStore:
 
     def _leave(self) -> None:
         """Say that this owner left in good order, and make everything durable."""
-        with self.sequencer.ordered() as tx:
+        with self.sequencer.io, Ordered(self.sequencer) as tx:
             tx.write(Closed(lsn=0, at=""))
             journal = self.reader.journal
             assert journal is not None

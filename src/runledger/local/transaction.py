@@ -4,6 +4,7 @@ refreshed."""
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from msgspec import Raw
 
@@ -55,9 +56,9 @@ def new_owner_id() -> str:
 class LocalTransaction:
     """Implements ``decisions.Transaction`` on the view of ``reader``.
 
-    ``owner`` is the id that records are written under, ``opened`` whether they told that it came. ``active`` are the
-    LSNs of this owner's attempts whose body is running. ``unshown``: something was recorded that the state file does
-    not show, ``urgent``: something that it must show now, ``shown_at``: when it was last brought up to date, by the
+    ``owner`` is the id that records are written under, ``opened`` whether they told that it came. ``active`` are this
+    owner's attempts whose body is running, by LSN. ``unshown``: something was recorded that the state file does not
+    show, ``urgent``: something that it must show now, ``shown_at``: when it was last brought up to date, by the
     monotonic clock. ``eager``: a sync follows, so each record is written at once, and the disk works on it while it is
     folded.
     """
@@ -65,7 +66,7 @@ class LocalTransaction:
     def __init__(self, reader: Reader, facts: OwnerFacts, commit: str) -> None:
         self.reader = reader
         self.owner = new_owner_id()
-        self.active: set[int] = set()
+        self.active: dict[int, dict[str, Any]] = {}
         self.opened = False
         self.eager = False
         self.unshown = False

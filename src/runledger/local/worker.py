@@ -17,7 +17,9 @@ class Worker:
     """Runs calls one after the other on a daemon thread, and others at a later time."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        # Held by itself: a condition's own entry is Python, where a handler may come between taking it and the block.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._calls: deque[Callable[[], None]] = deque()
         self._later: dict[Callable[[], None], float] = {}
         self._thread: threading.Thread | None = None
@@ -25,7 +27,7 @@ class Worker:
 
     def call(self, call: Callable[[], None]) -> None:
         """Run ``call`` soon; it must not raise."""
-        with self._changed:
+        with self._lock:
             self._calls.append(call)
             self._wake()
 
@@ -33,19 +35,21 @@ class Worker:
         """Run ``call`` in so many seconds, unless it is due already."""
         if call in self._later:
             return
-        with self._changed:
+        with self._lock:
             self._later[call] = time.monotonic() + seconds
             self._wake()
 
     def _wake(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="runledger-worker", daemon=True)
-            self._thread.start()
+        # An interrupt in the middle of starting it may leave a thread that never runs.
+        if self._thread is None or not (self._ended or self._thread.is_alive()):
+            thread = threading.Thread(target=self._run, name="runledger-worker", daemon=True)
+            thread.start()
+            self._thread = thread
         self._changed.notify()
 
     def _run(self) -> None:
         while True:
-            with self._changed:
+            with self._lock:
                 call = self._next()
                 while call is None:
                     if self._ended:
@@ -70,9 +74,9 @@ class Worker:
 
     def end(self) -> None:
         """Run what is left and let the thread go; called from another thread than its own."""
-        with self._changed:
+        with self._lock:
             self._ended = True
             thread = self._thread
-            self._changed.notify()
+            self._changed.notify_all()
         if thread is not None and thread is not threading.current_thread():
             thread.join()
