@@ -98,12 +98,18 @@ def leading(led: Led) -> None:
     led.submit(0)
 
 
-def interrupted(led: Led, scenario: Callable[[Led], None], at: int) -> bool:
+def interrupted(led: Led, scenario: Callable[[Led], None], at: int, *, twice: bool) -> bool:
     """Run a scenario and raise ``Stop`` on the module's line number ``at`` of this thread; whether there were so many.
+    ``twice``: again as soon as the module calls one of its functions.
 
     Not where a lock is taken or let go: Python runs no handler of a signal there.
     """
     left = at
+
+    def again(frame: FrameType, event: str, _: Any) -> None:
+        if left < 0 and event == "call" and frame.f_code.co_filename == group_commit.__file__:
+            sys.setprofile(None)
+            raise Stop
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal left
@@ -116,7 +122,9 @@ def interrupted(led: Led, scenario: Callable[[Led], None], at: int) -> bool:
                 raise Stop
         return trace
 
-    before = sys.gettrace()
+    before, profiled = sys.gettrace(), sys.getprofile()
+    if twice:
+        sys.setprofile(again)
     sys.settrace(trace)
     try:
         scenario(led)
@@ -124,15 +132,16 @@ def interrupted(led: Led, scenario: Callable[[Led], None], at: int) -> bool:
         return True
     finally:
         sys.settrace(before)
+        sys.setprofile(profiled)
     return left < 0
 
 
-def lines(scenario: Callable[[Led], None]) -> Iterator[Led]:
+def lines(scenario: Callable[[Led], None], *, twice: bool) -> Iterator[Led]:
     """The scenario interrupted on each of its lines, one after the other."""
     at = 0
     while True:
         led = Led()
-        stopped = interrupted(led, scenario, at)
+        stopped = interrupted(led, scenario, at, twice=twice)
         led.gate.set()
         yield led
         if not stopped:
@@ -140,11 +149,12 @@ def lines(scenario: Callable[[Led], None]) -> Iterator[Led]:
         at += 1
 
 
+@pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
 @pytest.mark.parametrize("scenario", [alone, waiting, leading])
-def test_an_interrupt_on_each_line(scenario: Callable[[Led], None]) -> None:
+def test_an_interrupt_on_each_line(scenario: Callable[[Led], None], *, twice: bool) -> None:
     """Whoever else waits gets an answer, once, and so does whoever comes after."""
     count = 0
-    for led in lines(scenario):
+    for led in lines(scenario, twice=twice):
         count += 1
         led.beside(9)
         for thread in led.threads:

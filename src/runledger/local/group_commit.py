@@ -99,20 +99,27 @@ class GroupCommit:
             self._inside.add(here)
             while not ticket.settled:
                 try:
+                    if interrupt is not None and (ticket.roused or not self._is_held(ticket)):
+                        break
                     self._take_turn(ticket)
-                except BaseException as error:
-                    if not self._is_held(ticket):
-                        if ticket.leads:
-                            self._hand_over(ticket)
-                        raise
+                except BaseException as error:  # noqa: BLE001  # raised below
                     interrupt = error
         finally:
+            # A second interrupt may come before the first is dealt with, and all others wait for this.
+            while ticket.leads:
+                try:
+                    self._hand_over(ticket)
+                except BaseException as error:  # noqa: BLE001  # raised below, unless another one is on its way
+                    interrupt = error
             self._inside.discard(here)
-        if interrupt is not None:
-            raise interrupt
-        if ticket.error is not None:
-            raise ticket.error
-        return ticket.answer
+        failed = interrupt or ticket.error
+        if failed is None:
+            return ticket.answer
+        try:
+            raise failed
+        finally:
+            # Its traceback has this frame: an attempt that is cut off is let go at once, not by some later collection.
+            failed = interrupt = ticket.error = None
 
     def _take_turn(self, ticket: Ticket) -> None:
         """Lead a batch, or wait until somebody has led one with the ticket in it."""
@@ -165,11 +172,10 @@ class GroupCommit:
                     self._called, nobody.leads = False, True
             if nobody.leads:
                 self._run(nobody)
-        except BaseException:
-            if nobody.leads:
-                self._hand_over(nobody)
-            raise
         finally:
+            while nobody.leads:
+                with suppress(BaseException):  # one that is on its way goes on to whoever called
+                    self._hand_over(nobody)
             self._inside.discard(here)
 
     def _run(self, own: Ticket) -> None:
