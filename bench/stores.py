@@ -11,6 +11,7 @@ from msgspec import Raw
 from runledger import Ledger, Options
 from runledger import record as r
 from runledger.local.known import records
+from runledger.local.ordered import Ordered
 from runledger.local.store import LocalStore
 from runledger.view import Damage
 
@@ -36,7 +37,7 @@ def fill(ledger: Ledger, steps: int, *, first: int = 0) -> None:
     store = ledger.store
     assert isinstance(store, LocalStore)
     for begin in range(first, first + steps, BATCH):
-        with store.sequencer.ordered() as tx:
+        with store.sequencer.io, Ordered(store.sequencer) as tx:
             assert tx.view.run is not None
             run = tx.view.run.id
             for number in range(begin, min(begin + BATCH, first + steps)):
