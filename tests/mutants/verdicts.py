@@ -122,7 +122,9 @@ MUTANTS = {
         "A handle that reads anew closes the segment that another thread of it is about to sync.",
         (
             Change(
-                "local/reader.py", "self.journal = None  # not closed", "self.close_journal()  # not closed"
+                "local/reader.py",
+                "self.journal = None  # not closed",
+                "self.journal = self.journal and self.journal.file and self.journal.file.close()  #",
             ),
         ),
         ("tests/unit/test_segment_files.py",),
