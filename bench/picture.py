@@ -41,11 +41,11 @@ def bars(page: str) -> list[Bar]:
 
 def draw(rows: list[Bar], to: Path) -> None:
     """Write the picture; its kind is told by the name."""
-    import matplotlib
+    import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "goals"})
+    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "goals"})
     figure = Figure(figsize=(10, 0.24 * len(rows) + 1), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
