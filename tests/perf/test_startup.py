@@ -85,10 +85,10 @@ print("loaded:", *sorted(set(sys.modules) - before), file=sys.stderr)
 """
 
 
-def loaded(program: str, root: Path) -> set[str]:
-    """The modules that a new interpreter loads for the program."""
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED.format(program)],
+def run(program: str, root: Path) -> subprocess.CompletedProcess[str]:
+    """The program in a new interpreter, which must end well."""
+    return subprocess.run(
+        [sys.executable, "-c", program],
         check=True,
         capture_output=True,
         cwd=root,
@@ -96,6 +96,11 @@ def loaded(program: str, root: Path) -> set[str]:
         text=True,
         timeout=60,
     )
+
+
+def loaded(program: str, root: Path) -> set[str]:
+    """The modules that a new interpreter loads for the program."""
+    done = run(LOADED.format(program), root)
     return set(done.stderr.rpartition("loaded:")[2].split())
 
 
@@ -185,13 +190,5 @@ print("after:", gc.isenabled(), gc.get_freeze_count() > before)
 )
 def test_the_collector_is_off_while_our_own_process_loads(root: Path, call: str, running: str) -> None:
     """It is on again when the command runs, without what was loaded; that of a caller is left as it is."""
-    done = subprocess.run(
-        [sys.executable, "-c", COLLECTING.format(call)],
-        check=True,
-        capture_output=True,
-        cwd=root,
-        env=environment(root, None),
-        text=True,
-        timeout=60,
-    )
+    done = run(COLLECTING.format(call), root)
     assert done.stdout.splitlines() == [running, running.replace("running", "after")]

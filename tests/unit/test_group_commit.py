@@ -183,3 +183,27 @@ def test_a_request_from_inside_another_one() -> None:
     assert led.submit(1) == 1
     assert len(refusals) == 1
     led.group.refuse_inside()
+
+
+def test_an_interrupt_that_is_false() -> None:
+    """An exception of somebody's own may have a length, and is none the less one."""
+
+    class Nothing(BaseException):
+        def __len__(self) -> int:
+            return 0
+
+    led = Led()
+    led.gate.set()
+    inner, calls = led.group._lead, 0
+
+    def lead(batch: list[Ticket]) -> None:
+        nonlocal calls
+        calls += 1
+        inner(batch)
+        if calls == 1:
+            raise Nothing
+
+    led.group._lead = lead
+    with pytest.raises(Nothing):
+        led.submit(1)
+    assert led.submit(2) == 2

@@ -112,7 +112,7 @@ class GroupCommit:
                 except BaseException as error:  # noqa: BLE001  # raised below, unless another one is on its way
                     interrupt = error
             self._inside.discard(here)
-        failed = interrupt or ticket.error
+        failed = ticket.error if interrupt is None else interrupt
         if failed is None:
             return ticket.answer
         try:
